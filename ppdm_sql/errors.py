@@ -1,0 +1,68 @@
+"""Every error that ppdm_sql raises on purpose, in one tree.
+
+::
+
+    PpdmError                       what happened, which rule, what to do
+    ├── PolicyError  (ValueError)   a policy that cannot be meant: missing domain, p outside (0, 1], ..
+    ├── KeyFileError (ValueError)   a key file that is not a key, or that others may read
+    ├── SourceError  (ValueError)   a source that cannot be read or does not fit its policy
+    ├── TargetError  (ValueError)   a release that cannot be written where it was asked for
+    ├── ReleaseError (ValueError)   a file that is not a release, or whose manifest cannot be read
+    ├── SettingError (ValueError)   SET ppdm_... with an unknown name or value
+    └── QueryError   (ValueError)   a query that cannot be understood
+        └── Unsupported             a query that cannot be answered from perturbed values
+
+    PpdmWarning (UserWarning)
+    └── NotConverged                an iterative answer stopped before its certificate; names the gap
+
+No message ever holds a key or a value of an original row: a row is named by its position, a value by its rule.
+The exit code of the command line lives here too.
+"""
+
+from __future__ import annotations
+
+
+class PpdmError(Exception):
+    """Base of all errors a user can cause; the command line prints the message alone and exits with this code."""
+
+    exit_code = 2
+
+
+class PolicyError(PpdmError, ValueError):
+    """The policy breaks a rule."""
+
+
+class KeyFileError(PpdmError, ValueError):
+    """The key file cannot be used."""
+
+
+class SourceError(PpdmError, ValueError):
+    """The source cannot be read, or its values do not fit the policy."""
+
+
+class TargetError(PpdmError, ValueError):
+    """The release cannot be written there."""
+
+
+class ReleaseError(PpdmError, ValueError):
+    """The file is not a release that this version can read."""
+
+
+class SettingError(PpdmError, ValueError):
+    """A setting has an unknown name or value."""
+
+
+class QueryError(PpdmError, ValueError):
+    """The query cannot be understood."""
+
+
+class Unsupported(QueryError):
+    """The query cannot be answered from perturbed values."""
+
+
+class PpdmWarning(UserWarning):
+    """Base of all warnings."""
+
+
+class NotConverged(PpdmWarning):
+    """An iterative answer stopped before its certificate was reached."""
