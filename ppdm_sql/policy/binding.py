@@ -1,0 +1,201 @@
+"""Bind a column's policy to its SQL type: the declared range becomes a grid in the type's own unit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+
+from ppdm_sql.errors import PolicyError
+from ppdm_sql.policy.domain import MAX_POINTS, Grid, Range, Scalar, Values
+from ppdm_sql.policy.model import ColumnPolicy
+from ppdm_sql.policy.step import microseconds
+from ppdm_sql.policy.types import INTEGERS, TIMESTAMP_UNITS, SqlType, parse_type
+
+MAX_REAL_SCALE = 15
+NEEDS = {
+    "integer": "whole numbers",
+    "decimal": "numbers",
+    "real": "numbers",
+    "date": "dates",
+    "timestamp": "dates with times",
+    "boolean": "true and false",
+    "text": "text",
+    "enum": "text",
+}
+
+
+@dataclass(frozen=True)
+class BoundColumn:
+    """A perturbed column whose type is known: everything that publishing and answering need."""
+
+    name: str
+    type: SqlType
+    domain: Grid | Values
+    retain: float
+    nulls: str
+    outside: str
+
+    @property
+    def size(self) -> int:
+        """The number of values that a replacement is drawn from; NULL is one of them where it is a value."""
+        return self.domain.size + (self.nulls == "value")
+
+
+def bind(column: ColumnPolicy, type_name: str) -> BoundColumn:
+    """Check `column` against its SQL type; PolicyError names the rule that does not hold."""
+    where = f"column {column.name!r} ({type_name})"
+    sql_type = parse_type(type_name)
+    if sql_type.family == "other":
+        raise PolicyError(
+            f"{where}: values of this type cannot be perturbed. Cast it in the source to a number, a date, a timestamp, "
+            'text or a boolean, or use mechanism = "drop".'
+        )
+    assert column.domain is not None
+    domain: Grid | Values
+    if isinstance(column.domain, Values):
+        domain = _bind_values(where, column.domain, sql_type)
+    else:
+        domain = _bind_range(where, column.domain, sql_type)
+    if domain.size > MAX_POINTS:
+        raise PolicyError(f"{where}: its domain has {domain.size:,} values, more than 2^53: use a coarser step.")
+    assert column.retention is not None
+    size = domain.size + (column.nulls == "value")
+    retain = column.retention.probability(size)
+    return BoundColumn(column.name, sql_type, domain, retain, column.nulls, column.outside)
+
+
+def _bind_range(where: str, declared: Range, sql_type: SqlType) -> Grid:
+    family = sql_type.family
+    if family in ("text", "enum", "boolean"):
+        raise PolicyError(f"{where}: min and max do not fit this type: list its values, domain = {{ values = [..] }}.")
+    kinds = date if family in ("date", "timestamp") else int | Decimal
+    for name, point in (("min", declared.low), ("max", declared.high)):
+        if not isinstance(point, kinds) or (family == "date" and isinstance(point, datetime)):
+            raise PolicyError(f"{where}: {name} = {point} does not fit this type, which needs {NEEDS[family]}.")
+    scale = _scale(where, declared, sql_type)
+    low, high = (_units(where, point, sql_type, scale) for point in (declared.low, declared.high))
+    step = _step_units(where, declared, sql_type, scale)
+    if (high - low) % step:
+        raise PolicyError(
+            f"{where}: max is not a whole number of steps above min; the grid must end at both. "
+            f"Change max by {(high - low) % step} or step to a divisor (in units of {_unit_name(sql_type, scale)})."
+        )
+    _check_bounds(where, low, high, sql_type)
+    return Grid(low, step, (high - low) // step + 1, scale)
+
+
+def _scale(where: str, declared: Range, sql_type: SqlType) -> int:
+    if sql_type.family == "decimal":
+        return sql_type.scale
+    if sql_type.family != "real":
+        return 0
+    if declared.step is None:
+        raise PolicyError(
+            f"{where}: a column of reals needs a step, such as step = 0.01. Values are rounded to it: a random real would "
+            "be told from a true value by its digits."
+        )
+    scale = max(_places(v) for v in (declared.low, declared.high, declared.step) if isinstance(v, int | Decimal))
+    if scale > MAX_REAL_SCALE:
+        raise PolicyError(
+            f"{where}: at most {MAX_REAL_SCALE} decimal places are kept apart by a real: use a coarser step."
+        )
+    return scale
+
+
+def _units(where: str, value: Scalar | timedelta, sql_type: SqlType, scale: int) -> int:
+    """`value` in whole units of the type."""
+    if isinstance(value, datetime):
+        moment = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+        return microseconds(moment - datetime(1970, 1, 1, tzinfo=UTC))
+    if isinstance(value, date):
+        days = (value - date(1970, 1, 1)).days
+        return days * 86_400_000_000 if sql_type.family == "timestamp" else days
+    if isinstance(value, timedelta):
+        return microseconds(value)
+    if not isinstance(value, int | Decimal):
+        raise PolicyError(f"{where}: {value!r} does not fit this type.")
+    scaled = Decimal(value).scaleb(scale)
+    if scaled != int(scaled):
+        kind = "a whole number" if scale == 0 else f"a number with at most {scale} decimal places"
+        raise PolicyError(f"{where}: {value} is not {kind}.")
+    return int(scaled)
+
+
+def _step_units(where: str, declared: Range, sql_type: SqlType, scale: int) -> int:
+    step, family = declared.step, sql_type.family
+    if family == "timestamp":
+        if not isinstance(step, timedelta):
+            raise PolicyError(f"{where}: a timestamp needs a step, such as step = '1 hour'; values are rounded to it.")
+        tick = TIMESTAMP_UNITS[sql_type.name.upper()]
+        if microseconds(step) % tick:
+            raise PolicyError(f"{where}: the step is finer than what this type can hold.")
+        return microseconds(step)
+    if step is None:
+        return 1
+    if family == "date":
+        days = step.days if isinstance(step, timedelta) and not step.seconds and not step.microseconds else step
+        if not isinstance(days, int):
+            raise PolicyError(f"{where}: the step of a date is a whole number of days, such as '7 days'.")
+        return days
+    if isinstance(step, timedelta):
+        raise PolicyError(f"{where}: the step is a length of time, but the column holds numbers.")
+    return _units(f"{where}: step", step, sql_type, scale)
+
+
+def _check_bounds(where: str, low: int, high: int, sql_type: SqlType) -> None:
+    if sql_type.family == "integer":
+        least, most = INTEGERS[sql_type.name.upper()]
+    elif sql_type.family == "decimal":
+        most = 10**sql_type.width - 1
+        least = -most
+    elif sql_type.family == "real":
+        most = 2**53
+        least = -most
+    else:
+        return
+    if low < least or high > most:
+        raise PolicyError(f"{where}: its domain reaches beyond what this type can hold exactly.")
+
+
+def _bind_values(where: str, declared: Values, sql_type: SqlType) -> Values:
+    family = sql_type.family
+    kinds: dict[str, type | tuple[type, ...]] = {
+        "integer": int,
+        "decimal": (int, Decimal),
+        "real": (int, Decimal),
+        "date": date,
+        "timestamp": date,
+        "boolean": bool,
+        "text": str,
+        "enum": str,
+    }
+    for value in declared.values:
+        wrong = not isinstance(value, kinds[family]) or (isinstance(value, bool) and family != "boolean")
+        if wrong or (family == "date" and isinstance(value, datetime)):
+            raise PolicyError(f"{where}: {value!r} in its domain does not fit this type, which needs {NEEDS[family]}.")
+        if family in ("integer", "decimal"):
+            units = _units(where, value, sql_type, sql_type.scale)
+            _check_bounds(where, units, units, sql_type)
+    if family == "timestamp":
+        return Values(
+            tuple(
+                v if isinstance(v, datetime) else datetime(v.year, v.month, v.day)  # type: ignore[union-attr]
+                for v in declared.values
+            )
+        )
+    return declared
+
+
+def _places(value: int | Decimal) -> int:
+    """Decimal places of a number, trailing zeros not counted."""
+    exponent = Decimal(value).normalize().as_tuple().exponent
+    return max(0, -int(exponent))
+
+
+def _unit_name(sql_type: SqlType, scale: int) -> str:
+    if sql_type.family == "date":
+        return "days"
+    if sql_type.family == "timestamp":
+        return "microseconds"
+    return "1" if scale == 0 else f"{Decimal(1).scaleb(-scale)}"

@@ -1,0 +1,83 @@
+"""From what a publisher asks for (retain, gamma, epsilon, rho1 to rho2) to the retention p, and back.
+
+With s values in the domain and uniform replacement, the largest ratio of two transition probabilities into one
+output is gamma = 1 + p s / (1 - p).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ppdm_sql.errors import PolicyError
+
+STRICTLY_BELOW = 1 - 1e-12
+"""The rho1-to-rho2 guarantee needs gamma strictly below its bound."""
+
+
+@dataclass(frozen=True)
+class Retention:
+    """One of the four ways to say how much is kept; `asked` is the word used in the policy."""
+
+    asked: str
+    value: float
+    rho2: float | None = None
+
+    def probability(self, size: int) -> float:
+        """The retention p that keeps the promise on a domain of `size` values."""
+        if self.asked == "retain":
+            return self.value
+        if self.asked == "gamma":
+            return retention_for_gamma(self.value, size)
+        if self.asked == "epsilon":
+            return retention_for_gamma(math.exp(self.value), size)
+        assert self.rho2 is not None
+        bound = gamma_for_breach(self.value, self.rho2)
+        return retention_for_gamma(1 + (bound - 1) * STRICTLY_BELOW, size)
+
+
+def retention_for_gamma(gamma: float, size: int) -> float:
+    """Largest retention whose amplification stays at `gamma` on a domain of `size` values.
+
+    >>> round(retention_for_gamma(5, 50), 4)
+    0.0741
+    """
+    return (gamma - 1) / (size - 1 + gamma)
+
+
+def gamma_of_retention(retain: float, size: int) -> float:
+    """Amplification of uniform retention; infinite where every value is kept.
+
+    >>> round(gamma_of_retention(0.3, 74), 3)
+    32.714
+    """
+    return math.inf if retain >= 1 else 1 + retain * size / (1 - retain)
+
+
+def gamma_for_breach(rho1: float, rho2: float) -> float:
+    """The bound below which no property of prior at most `rho1` gets a posterior of `rho2` or more.
+
+    >>> round(gamma_for_breach(0.1, 0.5), 6)
+    9.0
+    """
+    return rho2 * (1 - rho1) / (rho1 * (1 - rho2))
+
+
+def check_retention(where: str, asked: str, value: float) -> float:
+    """`value` if it is a legal retention, gamma or epsilon; otherwise the rule it breaks."""
+    if asked == "retain" and not 0 < value <= 1:
+        raise PolicyError(f"{where}: retain = {value:g} is not a probability in (0, 1]. Use a number such as 0.3.")
+    if asked == "gamma" and not 1 < value < math.inf:
+        raise PolicyError(f"{where}: gamma = {value:g} must be a number above 1 (1 would keep nothing).")
+    if asked == "epsilon" and not 0 < value <= 700:
+        raise PolicyError(f"{where}: epsilon = {value:g} must be above 0 and at most 700.")
+    return value
+
+
+def check_breach(where: str, rho1: float, rho2: float) -> None:
+    """Refuse a pair that promises nothing."""
+    if not 0 < rho1 < rho2 < 1:
+        raise PolicyError(
+            f"{where}: privacy needs 0 < rho1 < rho2 < 1 (a property of prior at most rho1 never becomes likelier "
+            f"than rho2); got rho1 = {rho1:g}, rho2 = {rho2:g}."
+        )
