@@ -1,1 +1,30 @@
-"""To be filled."""
+"""Perturbation kernels: arrays, public parameters and a secret key in, arrays out.
+
+Nothing here knows a policy, a file or an engine, so that DuckDB, Parquet streams and Spark executors give the same
+values for the same key.
+"""
+
+from ppdm_udfs.domain import Grid, Values, decode, encode
+from ppdm_udfs.duckdb_functions import register
+from ppdm_udfs.errors import KernelError, NullFound, OutsideDomain, RowError
+from ppdm_udfs.identity import position_blocks, row_blocks
+from ppdm_udfs.keys import subkey
+from ppdm_udfs.uniform import Uniform, perturb, perturb_indices
+
+__all__ = [
+    "Grid",
+    "KernelError",
+    "NullFound",
+    "OutsideDomain",
+    "RowError",
+    "Uniform",
+    "Values",
+    "decode",
+    "encode",
+    "perturb",
+    "perturb_indices",
+    "position_blocks",
+    "register",
+    "row_blocks",
+    "subkey",
+]

@@ -1,0 +1,27 @@
+"""Keys derived from the publisher's secret: one for each use, so that no two uses ever share a coin."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+
+from ppdm_udfs.errors import KernelError
+
+KEY_BYTES = 32
+
+
+def subkey(key: bytes, *address: str | int) -> bytes:
+    """Return the 32-byte key of one address, such as ``("draw", "adult", "age", 1)``.
+
+    Every part is written with its type and length before it, so that ``("a", "bc")`` and ``("ab", "c")``, or
+    ``1`` and ``"1"``, are different addresses.
+    """
+    if len(key) != KEY_BYTES:
+        raise KernelError(f"a key has {KEY_BYTES} bytes, not {len(key)}")
+    return hmac.new(key, b"".join(map(_part, address)), hashlib.sha256).digest()
+
+
+def _part(part: str | int) -> bytes:
+    kind, text = (b"s", part) if isinstance(part, str) else (b"i", str(int(part)))
+    data = text.encode()
+    return kind + len(data).to_bytes(8, "little") + data
