@@ -6,6 +6,7 @@ Near the boundary the Bayes estimate is neither normal nor unbiased, so no formu
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -96,7 +97,8 @@ def bayes_errors(
     Returns
     -------
     error : ndarray, shape (..., f)
-        Root mean square distance of the replicates' answers from the fitted one: spread and bias together.
+        Root mean square distance of the replicates' answers from the fitted one: spread and bias together;
+        or the same a generation later (see Notes), if that is larger.
     bias : ndarray, shape (..., f)
         Mean of the replicates' answers less the fitted one.
 
@@ -104,15 +106,33 @@ def bayes_errors(
     -----
     NotConverged
         Once, if replicates stopped early.
+
+    Notes
+    -----
+    A fit that lies on the boundary understates its own error: a state fitted as 0 may well have been a little
+    more, and a table with a little more scatters more. So the replicates are replicated once again, each from its own
+    refit, and the distance between the two generations counts too: an average over tables that could have
+    given this release. Inside, both generations agree.
+
+    It is no cure. Over 12 simulated tables (4 columns of 2 cells, 30,000 skewed rows, p = 0.2, 0.3, 0.5) intervals of
+    1.96 errors covered 93 % to 98 % of all answers of a table (91 % to 97 % with one generation), but single states
+    far less: 56 % for the worst, at p = 0.2, and under 93 % for a state or more in 8 of the 12. They are states of
+    some hundreds or thousands of rows that are often fitted as nearly 0. Where one such number matters, use
+    inversion, whose interval holds.
     """
     counts = as_tensor(y, axes)
-    goals = as_tensor(targets, axes).reshape(-1, int(np.prod(counts.shape[counts.ndim - len(axes) :])))
-    again = replicate(fit.x, axes, draws, _generator(counts, axes))
-    refit = attempt(again, axes, start=fit.x, tolerance=_TOLERANCE)
-    warn_open(refit, _TOLERANCE, stacklevel=3)
     leading = counts.shape[: counts.ndim - len(axes)]
-    away = (refit.x - fit.x).reshape(draws, *leading, goals.shape[1]) @ goals.T
-    return np.sqrt((away * away).mean(axis=0)), away.mean(axis=0)
+    goals = as_tensor(targets, axes).reshape(-1, math.prod(counts.shape[len(leading) :]))
+    generator = _generator(counts, axes)
+    once = attempt(replicate(fit.x, axes, draws, generator), axes, start=fit.x, tolerance=_TOLERANCE)
+    twice = attempt(replicate(once.x, axes, 1, generator)[0], axes, start=once.x, tolerance=_TOLERANCE)
+    warn_open(once if not once.converged.all() else twice, _TOLERANCE, stacklevel=3)
+    shape = (draws, *leading, goals.shape[1])
+    first: Array = (once.x - fit.x).reshape(shape) @ goals.T
+    second: Array = (twice.x - once.x).reshape(shape) @ goals.T
+    error: Array = np.sqrt(np.maximum((first**2).mean(axis=0), (second**2).mean(axis=0)))
+    bias: Array = first.mean(axis=0)
+    return error, bias
 
 
 def _generator(counts: Array, axes: Sequence[AxisLike]) -> np.random.Generator:
