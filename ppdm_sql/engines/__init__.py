@@ -1,1 +1,1 @@
-"""To be filled."""
+"""Where counts are run: the embedded DuckDB, behind one small protocol."""

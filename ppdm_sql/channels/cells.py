@@ -1,0 +1,36 @@
+"""Cells: the parts of a column's domain that a query tells apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ppdm_sql.channels.axis import Axis
+from ppdm_sql.policy.binding import BoundColumn
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A set of values that all of a query's terms treat alike.
+
+    `truth` holds each term's value there (None for NULL), `points` the number of domain values inside. The NULLs of a
+    column with nulls = "keep" are a cell of their own, `fixed`: they are never replaced and nothing becomes one.
+    """
+
+    truth: tuple[bool | None, ...]
+    points: int
+    fixed: bool = False
+
+
+def column_axis(column: BoundColumn, cells: Sequence[Cell]) -> Axis:
+    """The transition between the cells of a perturbed column, with exact shares."""
+    shares = tuple(0.0 if cell.fixed else cell.points / column.size for cell in cells)
+    fixed = tuple(i for i, cell in enumerate(cells) if cell.fixed)
+    return Axis(column.retain, shares, fixed)
+
+
+EXACT_CELLS = (Cell((True,), 1), Cell((False,), 0))
+"""An exact predicate has two cells: where it is TRUE, and the rest."""
+
+EXACT_AXIS = Axis(1.0, (1.0, 0.0))
+"""Nothing moves between the cells of an exact predicate; its shares play no part."""

@@ -1,0 +1,68 @@
+"""Domains as SQL: the value at a place of a grid, the values of a list."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+
+from ppdm_sql.policy.binding import BoundColumn
+from ppdm_sql.policy.domain import Grid, Scalar, Values
+
+
+def quote(name: str) -> str:
+    """A name as SQL writes it.
+
+    >>> quote('a"b')
+    '"a""b"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """A string constant.
+
+    >>> text("it's")
+    "'it''s'"
+    """
+    return "'" + value.replace("'", "''") + "'"
+
+
+def point(column: BoundColumn, index: str) -> str:
+    """SQL for the grid point at `index` (SQL too), of the column's own type and bit for bit as the kernel draws it."""
+    grid, kind = column.domain, column.type
+    assert isinstance(grid, Grid)
+    wide = "BIGINT" if grid.low >= -(2**63) and grid.high < 2**63 else "HUGEINT"
+    units = f"(CAST({index} AS {wide}) * {grid.step} + ({grid.low}))"
+    if kind.family == "integer":
+        return f"CAST({units} AS {kind.name})"
+    if kind.family == "real":
+        return f"CAST(CAST({units} AS DOUBLE) / 1e{grid.scale} AS {kind.name})"
+    if kind.family == "decimal":
+        step, low = (Decimal(n).scaleb(-grid.scale) for n in (grid.step, grid.low))
+        return f"CAST(CAST({index} AS DECIMAL(16, 0)) * {step:f} + ({low:f}) AS {kind.name})"
+    if kind.family == "date":
+        return f"(DATE '1970-01-01' + CAST({units} AS INTEGER))"
+    if kind.name.upper() == "TIMESTAMP WITH TIME ZONE":
+        return f"make_timestamptz({units})"
+    return f"CAST(make_timestamp({units}) AS {kind.name})"
+
+
+def listed(column: BoundColumn) -> str:
+    """A relation of one column `ppdm_value` with every value of a listed domain."""
+    values = column.domain
+    assert isinstance(values, Values)
+    rows = ", ".join(f"({constant(value)})" for value in values.values)
+    return f"SELECT CAST(v AS {column.type.name}) AS ppdm_value FROM (VALUES {rows}) AS t(v)"
+
+
+def constant(value: Scalar) -> str:
+    """A constant of a domain."""
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, date | datetime):
+        return text(value.isoformat(sep=" ") if isinstance(value, datetime) else value.isoformat())
+    return text(value)

@@ -1,0 +1,103 @@
+"""Terms that cut a grid into intervals: found without looking at every point.
+
+A comparison of the column with a constant changes its value at most twice along an ordered grid. The places are found
+by asking the engine itself, so that its own rules for comparing types decide, at a thousand places a round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from sqlglot import exp
+
+from ppdm_sql.engines.domains import point, quote
+from ppdm_sql.policy.binding import BoundColumn
+from ppdm_sql.policy.domain import Grid
+
+FAN = 1024
+COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)
+Row = tuple[int | None, ...]
+Run = Callable[[str], Sequence[Row]]
+
+
+def compared_constants(term: exp.Expr) -> list[exp.Expr] | None:
+    """The constants a term compares its column with, or None where it does anything else with the column."""
+    constants: list[exp.Expr] = []
+    return constants if _collect(term, constants) else None
+
+
+def _collect(node: exp.Expr, constants: list[exp.Expr]) -> bool:
+    if isinstance(node, exp.Paren | exp.Not):
+        return _collect(node.this, constants)
+    if isinstance(node, exp.And | exp.Or):
+        return _collect(node.left, constants) and _collect(node.right, constants)
+    if isinstance(node, exp.Is):
+        return isinstance(node.this.unnest(), exp.Column) and isinstance(node.expression, exp.Null)
+    if isinstance(node, COMPARISONS):
+        sides = [node.left, node.right]
+    elif isinstance(node, exp.Between) and not node.args.get("symmetric"):
+        sides = [node.this, node.args["low"], node.args["high"]]
+    elif isinstance(node, exp.In) and node.expressions:
+        sides = [node.this, *node.expressions]
+    else:
+        return False
+    bare = [isinstance(side.unnest(), exp.Column) for side in sides]
+    plain = [not any(side.find_all(exp.Column)) for side in sides]
+    if sum(bare) != 1 or sum(plain) != len(sides) - 1 or (len(sides) > 2 and not bare[0]):
+        return False
+    constants.extend(side for side, is_column in zip(sides, bare, strict=True) if not is_column)
+    return True
+
+
+def cuts(run: Run, column: BoundColumn, constants: Sequence[exp.Expr]) -> list[int]:
+    """The grid places where a comparison with one of the constants may change: sorted, 0 and the size included."""
+    grid = column.domain
+    assert isinstance(grid, Grid)
+    places = {0, grid.size}
+    searched: dict[str, exp.Expr] = {}
+    for value in constants:
+        whole = _whole_number(value) if column.type.family == "integer" else None
+        if whole is None:
+            searched[value.sql(dialect="duckdb")] = value
+        else:
+            first = -((grid.low - whole) // grid.step)
+            places |= {min(max(first + extra, 0), grid.size) for extra in (0, 1)}
+    tests = [f"{quote(column.name)} {sign} ({value})" for value in searched for sign in (">=", ">")]
+    places |= set(_search(run, column, tests))
+    return sorted(places)
+
+
+def _whole_number(value: exp.Expr) -> int | None:
+    node = value.unnest()
+    sign = 1
+    if isinstance(node, exp.Neg):
+        node, sign = node.this.unnest(), -1
+    if isinstance(node, exp.Literal) and not node.is_string and node.this.isdigit():
+        return sign * int(node.this)
+    return None
+
+
+def _search(run: Run, column: BoundColumn, tests: Sequence[str]) -> Iterator[int]:
+    """For each test, which is false and then true along the grid, the first place where it is true."""
+    if not tests:
+        return
+    grid = column.domain
+    assert isinstance(grid, Grid)
+    low, high = [0] * len(tests), [grid.size] * len(tests)  # the answer lies in [low, high]
+    while any(a < b for a, b in zip(low, high, strict=True)):
+        stride = [max(1, (b - a) // FAN) for a, b in zip(low, high, strict=True)]
+        asked = [
+            f"(SELECT min(r) FROM (SELECT r, {point(column, f'{a} + r * {s}')} AS {quote(column.name)} "
+            f"FROM range({-(-(b - a) // s)}) AS t(r)) WHERE {test})"
+            for test, a, b, s in zip(tests, low, high, stride, strict=True)
+        ]
+        found = run(f"SELECT {', '.join(asked)}")[0]
+        for i, place in enumerate(found):
+            if place is None:
+                steps = -(-(high[i] - low[i]) // stride[i])
+                low[i] = min(high[i], low[i] + (steps - 1) * stride[i] + 1) if steps else high[i]
+            else:
+                hit = low[i] + place * stride[i]
+                low[i] = hit if place == 0 else hit - stride[i] + 1
+                high[i] = hit
+    yield from high

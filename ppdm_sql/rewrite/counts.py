@@ -1,0 +1,105 @@
+"""Inversion from the counts of states, for few states: exact integers out of one scan.
+
+The scan counts conjunctions of cells, leaving out one cell of each axis (measured: such counts cost less than the
+same number of groups, and for up to eight states less than the query itself). A linear function of the states is then
+a linear function of these counts.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from sqlglot import exp
+
+from ppdm_sql.reconstruct.inversion import invert_adjoint
+from ppdm_sql.rewrite.formula import Formula, target_tensor
+from ppdm_sql.rewrite.plan import Plan, PlannedAxis
+from ppdm_sql.rewrite.scan import Scan, count_rows, number
+
+Tensor = npt.NDArray[np.float64]
+
+
+def estimate_by_counts(scan: Scan, plan: Plan, formula: Formula) -> tuple[exp.Expr, exp.Expr]:
+    """The estimate and its variance as linear combinations of the scan's counts.
+
+    With the weight w of a state, the estimate is sum(w y) and its variance sum((w^2 - w) y).
+    """
+    used = plan.axes_used(formula)
+    target = target_tensor(formula, used, plan.cell_counts).astype(float)
+    weights = invert_adjoint(target, [plan.axes[i].axis for i in used])
+    axes = [plan.axes[i] for i in used]
+    columns = [scan.add(count) for count in conjunction_counts(axes)]
+    return (
+        _combination(columns, conjunction_weights(weights, axes)),
+        _combination(columns, conjunction_weights(weights**2 - weights, axes)),
+    )
+
+
+def states(axes: Sequence[PlannedAxis]) -> int:
+    """The number of states over some axes, which is also the number of counts."""
+    return int(np.prod([len(axis.cells) for axis in axes], dtype=object)) if axes else 1
+
+
+def conjunction_counts(axes: Sequence[PlannedAxis]) -> Iterator[exp.Expr]:
+    """COUNT of every choice of a cell, or of no condition, on each axis; the rows' number first."""
+    choices = [[None, *_tested(axis)] for axis in axes]
+    for chosen in itertools.product(*choices):
+        tests = [axis.test(frozenset({cell})) for axis, cell in zip(axes, chosen, strict=True) if cell is not None]
+        yield exp.CountIf(this=exp.and_(*tests)) if tests else count_rows()
+
+
+def conjunction_weights(weights: Tensor, axes: Sequence[PlannedAxis]) -> Tensor:
+    """From a weight for each state to a weight for each count of `conjunction_counts`, in its order."""
+    for place, axis in enumerate(axes):
+        rest = weights.take([left_out(axis)], axis=place)
+        tested = weights.take(_tested(axis), axis=place) - rest
+        weights = np.concatenate([rest, tested], axis=place)
+    return weights.ravel()
+
+
+def counts_to_states(counts: Tensor, axes: Sequence[PlannedAxis]) -> Tensor:
+    """From the counts of `conjunction_counts`, along the last axis, to the state counts."""
+    shape = tuple(len(axis.cells) for axis in axes)
+    tensor = counts.reshape(*counts.shape[:-1], *shape)
+    lead = counts.ndim - 1
+    for place, axis in enumerate(axes):
+        along = lead + place
+        everything, tested = np.split(tensor, [1], axis=along)
+        rest = everything - tested.sum(axis=along, keepdims=True)
+        ordered = np.empty_like(tensor)
+        _put(ordered, _tested(axis), tested, along)
+        _put(ordered, [left_out(axis)], rest, along)
+        tensor = ordered
+    return tensor
+
+
+def _put(target: Tensor, indices: list[int], values: Tensor, along: int) -> None:
+    place: list[slice | list[int]] = [slice(None)] * target.ndim
+    place[along] = indices
+    target[tuple(place)] = values
+
+
+def left_out(axis: PlannedAxis) -> int:
+    """The cell that is never tested: the one in which most terms are not TRUE, whose test would be longest."""
+    return max(range(len(axis.cells)), key=lambda i: (sum(t is not True for t in axis.cells[i].truth), i))
+
+
+def _tested(axis: PlannedAxis) -> list[int]:
+    return [i for i in range(len(axis.cells)) if i != left_out(axis)]
+
+
+def _combination(columns: Sequence[exp.Expr], weights: Tensor) -> exp.Expr:
+    parts: list[exp.Expr] = [
+        exp.Mul(this=number(weight), expression=column.copy())
+        for column, weight in zip(columns, weights, strict=True)
+        if weight != 0
+    ]
+    if not parts:
+        return number(0.0)
+    total = parts[0]
+    for part in parts[1:]:
+        total = exp.Add(this=total, expression=part)
+    return total

@@ -1,0 +1,87 @@
+"""Text to tree: one statement at a time, with parameters put in as constants."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sqlglot
+from sqlglot import TokenType, exp
+from sqlglot.errors import SqlglotError
+
+from ppdm_sql.errors import QueryError
+
+# sqlglot reports syntax that it keeps as plain text on its logger; what matters of that we tell ourselves.
+logging.getLogger("sqlglot").setLevel(logging.ERROR)
+
+Parameters = Sequence[Any] | Mapping[str, Any] | None
+
+
+def parse(sql: str) -> exp.Expr | None:
+    """The tree of one statement in DuckDB's dialect, or None where sqlglot cannot read it."""
+    try:
+        return sqlglot.parse_one(sql, dialect="duckdb")
+    except SqlglotError:
+        return None
+
+
+def words(sql: str) -> frozenset[str]:
+    """Every name and string in the text, lower-cased: what it might be talking about, whatever its syntax."""
+    try:
+        tokens = sqlglot.tokenize(sql, dialect="duckdb")
+    except SqlglotError:
+        return frozenset(sql.casefold().split())
+    return frozenset(token.text.casefold() for token in tokens)
+
+
+def number_placeholders(sql: str) -> str:
+    """Give each `?` its number, for the order of a tree's nodes is not that of the text.
+
+    A space of the text that follows is not needed: `$1` ends where a name or number cannot go on.
+
+    >>> number_placeholders("SELECT ? + ?")
+    'SELECT $1 + $2'
+    """
+    pieces, last, number = [], 0, 0
+    for token in sqlglot.tokenize(sql, dialect="duckdb"):
+        if token.token_type == TokenType.PLACEHOLDER and token.text == "?":
+            number += 1
+            pieces += [sql[last : token.start], f"${number}"]
+            last = token.end + 1
+    return "".join([*pieces, sql[last:]])
+
+
+def bind_parameters(tree: exp.Expr, parameters: Parameters) -> exp.Expr:
+    """Replace $1, $2, .. and $name by the values given for them."""
+    given: dict[str, Any] = {}
+    if isinstance(parameters, Mapping):
+        given = {str(name): value for name, value in parameters.items()}
+    elif parameters is not None:
+        given = {str(i): value for i, value in enumerate(parameters, start=1)}
+    used: set[str] = set()
+
+    def put(node: exp.Expr) -> exp.Expr:
+        if not isinstance(node, exp.Placeholder | exp.Parameter):
+            return node
+        name = node.name
+        if name not in given:
+            raise QueryError(f"the query's parameter ${name} was given no value.")
+        used.add(name)
+        return _constant(name, given[name])
+
+    bound = tree.transform(put)
+    unused = sorted(set(given) - used)
+    if unused:
+        raise QueryError(f"values were given for parameters that the query does not have: {', '.join(unused)}.")
+    return bound
+
+
+def _constant(name: str, value: Any) -> exp.Expr:
+    if isinstance(value, float) and not math.isfinite(value):
+        return exp.cast(exp.Literal.string(str(value)), "DOUBLE")
+    try:
+        return exp.convert(value)
+    except ValueError:
+        raise QueryError(f"parameter ${name} is a {type(value).__name__}, which has no SQL constant.") from None

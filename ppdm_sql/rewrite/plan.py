@@ -1,0 +1,118 @@
+"""The plan: axes with their cells and shares, and for each aggregate the states it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from ppdm_sql.channels.axis import Axis
+from ppdm_sql.channels.cells import EXACT_AXIS, EXACT_CELLS, Cell, column_axis
+from ppdm_sql.policy.binding import BoundColumn
+from ppdm_sql.rewrite.formula import All, Atom, Formula, Some, axes_of, simplify
+from ppdm_sql.rewrite.query import Junction, Query, Test
+
+Measure = Callable[[Sequence[tuple[BoundColumn, Sequence[exp.Expr]]]], list[tuple[Cell, ...]]]
+"""Asks an engine how a domain falls into cells under some terms; one answer a column."""
+
+
+@dataclass(frozen=True)
+class PlannedAxis:
+    """An axis whose cells are known."""
+
+    axis: Axis
+    cells: tuple[Cell, ...]
+    terms: tuple[exp.Expr, ...]
+    column: BoundColumn | None
+
+    def test(self, inside: frozenset[int]) -> exp.Expr:
+        """SQL that is TRUE where the row lies in one of the cells, and FALSE or NULL elsewhere."""
+        whole = [i for i, term in enumerate(self.terms) if self.true_cells(i) == inside]
+        if whole:
+            return self.terms[whole[0]].copy()
+        tests = [self._cell_test(cell) for cell in sorted(inside)]
+        return exp.paren(exp.or_(*tests)) if len(tests) > 1 else tests[0]
+
+    def true_cells(self, term: int) -> frozenset[int]:
+        """The cells in which a term is TRUE."""
+        return frozenset(i for i, cell in enumerate(self.cells) if cell.truth[term] is True)
+
+    def whole(self, inside: frozenset[int]) -> bool:
+        """Whether the cells hold every value that can be drawn: then perturbation moves no row in or out."""
+        return self.column is not None and sum(self.cells[i].points for i in inside) == self.column.size
+
+    def _cell_test(self, index: int) -> exp.Expr:
+        """The shortest run of conditions on terms that only this cell meets."""
+        cell = self.cells[index]
+        rivals = [c for i, c in enumerate(self.cells) if i != index and c.fixed == cell.fixed]
+        tests: list[exp.Expr] = []
+        if any(c.fixed for c in self.cells):
+            assert self.column is not None
+            null = exp.Is(this=exp.column(exp.to_identifier(self.column.name, quoted=True)), expression=exp.Null())
+            tests.append(null if cell.fixed else exp.not_(null))
+        while rivals:
+            term = max(range(len(self.terms)), key=lambda t: sum(c.truth[t] is not cell.truth[t] for c in rivals))
+            rivals = [c for c in rivals if c.truth[term] is cell.truth[term]]
+            tests.append(_truth_test(self.terms[term], cell.truth[term]))
+        if not tests:  # the only cell of its axis
+            tests.append(exp.true())
+        return exp.paren(exp.and_(*tests)) if len(tests) > 1 else tests[0]
+
+    @property
+    def nullable(self) -> bool:
+        """Whether a test of this axis may give NULL."""
+        return self.column is None or any(truth is None for cell in self.cells for truth in cell.truth)
+
+
+def _truth_test(term: exp.Expr, truth: bool | None) -> exp.Expr:
+    if truth is None:
+        return exp.Is(this=exp.paren(term.copy()), expression=exp.Null())
+    return exp.paren(term.copy()) if truth else exp.not_(exp.paren(term.copy()))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a query will be answered; `formulas` has None for an aggregate that is exact as it stands."""
+
+    query: Query
+    axes: tuple[PlannedAxis, ...]
+    formulas: tuple[Formula | None, ...]
+    method: str
+
+    @property
+    def cell_counts(self) -> list[int]:
+        """The number of cells of each axis."""
+        return [len(axis.cells) for axis in self.axes]
+
+    def axes_used(self, formula: Formula) -> tuple[int, ...]:
+        """The axes of one formula, in order."""
+        return tuple(sorted(axes_of(formula)))
+
+
+def make_plan(query: Query, measure: Measure) -> Plan:
+    """Ask for the cells of every perturbed column, and settle the formulas."""
+    columns = [(axis.column, axis.terms) for axis in query.axes if axis.column is not None]
+    measured = iter(measure(columns) if columns else [])
+    axes = []
+    for axis in query.axes:
+        if axis.column is None:
+            axes.append(PlannedAxis(EXACT_AXIS, EXACT_CELLS, axis.terms, None))
+        else:
+            cells = next(measured)
+            axes.append(PlannedAxis(column_axis(axis.column, cells), cells, axis.terms, axis.column))
+    counts = [len(axis.cells) for axis in axes]
+    formulas = tuple(
+        None if a.formula is None else simplify(_settle(a.formula, axes), counts) for a in query.aggregates
+    )
+    method = "inversion" if query.settings.method == "auto" else query.settings.method
+    return Plan(query, tuple(axes), formulas, method)
+
+
+def _settle(node: Test | Junction, axes: Sequence[PlannedAxis]) -> Formula:
+    if isinstance(node, Junction):
+        kind = All if node.every else Some
+        return kind(tuple(_settle(part, axes) for part in node.parts))
+    axis = axes[node.axis]
+    inside = frozenset(i for i, cell in enumerate(axis.cells) if cell.truth[node.term] is node.truth)
+    return Atom(node.axis, inside)

@@ -1,0 +1,106 @@
+"""State counts for Bayes: what to ask of the perturbed table, and how the answer becomes a tensor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from sqlglot import exp
+
+from ppdm_sql.errors import Unsupported
+from ppdm_sql.rewrite.counts import conjunction_counts, counts_to_states, states
+from ppdm_sql.rewrite.formula import Formula, target_tensor
+from ppdm_sql.rewrite.plan import Plan, PlannedAxis
+from ppdm_sql.rewrite.scan import Scan, cell_name, count_rows, key_name
+
+MAX_COUNTED_STATES = 16
+"""Up to here the states are counted by conjunctions, above by grouping."""
+
+MAX_STATES = 65_536
+"""No more states are reconstructed in one group."""
+
+Tensor = npt.NDArray[np.float64]
+GROUP = "ppdm_group"
+ROWS = "ppdm_rows"
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What one aggregate needs: a statement, the axes, and the states it counts in the end."""
+
+    statement: exp.Select
+    axes: tuple[PlannedAxis, ...]
+    target: Tensor
+    grouped: bool
+    columns: tuple[str, ...]
+
+    def tensor(self, table: dict[str, npt.NDArray[np.int64]], groups: int) -> Tensor:
+        """The observed counts, shape (groups, m_1, .., m_k), from the statement's result by column name."""
+        if not self.grouped:
+            if not groups:
+                return np.zeros((0, *(len(axis.cells) for axis in self.axes)))
+            return counts_to_states(np.stack([table[name] for name in self.columns], axis=-1).astype(float), self.axes)
+        shape = (groups, *(len(axis.cells) for axis in self.axes))
+        observed = np.zeros(shape)
+        place = tuple(table[name] for name in (GROUP, *self.columns))
+        np.add.at(observed, place, table[ROWS])
+        return observed
+
+
+def observe(plan: Plan, formula: Formula) -> Observation:
+    """The statement that counts the states of one formula in every group, in the order of `group_statement`."""
+    used = plan.axes_used(formula)
+    axes = tuple(plan.axes[i] for i in used)
+    if states(axes) > MAX_STATES:
+        raise Unsupported(
+            f"Unsupported: the query tells {states(axes):,} states apart, and Bayes reconstructs at most "
+            f"{MAX_STATES:,}. Use SET ppdm_method = 'inversion', or fewer conditions."
+        )
+    target = target_tensor(formula, used, plan.cell_counts).astype(float)
+    scan = Scan(plan.query)
+    if states(axes) <= MAX_COUNTED_STATES:
+        names = tuple(scan.add(count).name for count in conjunction_counts(axes))
+        return Observation(_ordered(scan.select(), plan), axes, target, False, names)
+    cells = tuple(_cell_number(axis) for axis in axes)
+    scan.add(count_rows())
+    names = tuple(cell_name(i) for i in range(len(axes)))
+    inner = scan.select(cells).subquery("ppdm_scan")
+    keys = [exp.column(key_name(i)) for i in range(len(plan.query.keys))]
+    rank: exp.Expr = exp.Literal.number(0)
+    if keys:
+        window = exp.Window(this=exp.Anonymous(this="dense_rank"), order=exp.Order(expressions=_ascending(keys)))
+        rank = exp.Sub(this=window, expression=exp.Literal.number(1))
+    statement = exp.select(
+        exp.alias_(rank, GROUP), *(exp.column(name) for name in names), exp.alias_(exp.column("ppdm_n0"), ROWS)
+    ).from_(inner)
+    return Observation(statement, axes, target, True, names)
+
+
+def group_statement(plan: Plan) -> exp.Select:
+    """The groups themselves, with the aggregates that are exact, in a fixed order."""
+    scan = Scan(plan.query)
+    for aggregate, formula in zip(plan.query.aggregates, plan.formulas, strict=True):
+        if formula is None:
+            scan.add(aggregate.node)
+    scan.add(count_rows())
+    return _ordered(scan.select(), plan)
+
+
+def _ordered(statement: exp.Select, plan: Plan) -> exp.Select:
+    keys = [exp.column(key_name(i)) for i in range(len(plan.query.keys))]
+    return statement.order_by(*_ascending(keys)) if keys else statement
+
+
+def _ascending(keys: list[exp.Column]) -> list[exp.Expr]:
+    """An order with NULL in a stated place: the default differs between engines."""
+    return [exp.Ordered(this=key.copy(), desc=False, nulls_first=False) for key in keys]
+
+
+def _cell_number(axis: PlannedAxis) -> exp.Expr:
+    """The number of the row's cell; the last needs no test."""
+    tests = [exp.If(this=axis.test(frozenset({i})), true=exp.Literal.number(i)) for i in range(len(axis.cells) - 1)]
+    if not tests:
+        return exp.cast(exp.Literal.number(0), "UTINYINT")
+    last = exp.Literal.number(len(axis.cells) - 1)
+    return exp.cast(exp.Case(ifs=tests, default=last), "UTINYINT" if len(axis.cells) <= 256 else "INTEGER")

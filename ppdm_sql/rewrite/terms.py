@@ -1,0 +1,103 @@
+"""Pass: predicates become formulas over axes.
+
+For each perturbed column the largest expressions that depend on it alone are its terms. Two terms on one column are two
+terms of one axis, so that they are never taken for independent.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from ppdm_sql.policy.binding import BoundColumn
+from ppdm_sql.rewrite.query import Junction, Query, QueryAxis, Test
+from ppdm_sql.rewrite.refuse import refuse
+
+VOLATILE = (exp.Rand, exp.Uuid, exp.Randn)
+VOLATILE_NAMES = ("random", "uuid", "uuidv4", "uuidv7", "gen_random_uuid", "nextval", "currval", "setseed")
+
+
+class Terms:
+    """Collects the axes of one query while its predicates are turned into formulas."""
+
+    def __init__(self, query: Query) -> None:
+        self.query = query
+        self._columns: dict[str, int] = {}
+        self._exact: dict[str, int] = {}
+        self._terms: list[dict[str, exp.Expr]] = []
+        self._owner: list[BoundColumn | None] = []
+
+    @property
+    def axes(self) -> tuple[QueryAxis, ...]:
+        """The axes found so far."""
+        return tuple(
+            QueryAxis(owner, tuple(terms.values())) for owner, terms in zip(self._owner, self._terms, strict=True)
+        )
+
+    def formula(self, node: exp.Expr, truth: bool = True) -> Test | Junction:
+        """The rows where `node` is TRUE (or FALSE); NULL is neither.
+
+        Before: `NOT (age > 30 AND sex = 'F')`; after: `age > 30` is FALSE or `sex = 'F'` is FALSE.
+        """
+        node = node.unnest()
+        perturbed = self.query.perturbed_in(node)
+        exact = self._has_exact(node)
+        if len(perturbed) + exact <= 1:
+            return self._leaf(node, perturbed, truth)
+        if isinstance(node, exp.Not):
+            return self.formula(node.this, not truth)
+        if isinstance(node, exp.And | exp.Or):
+            every = isinstance(node, exp.And) == truth
+            return Junction(every, (self.formula(node.left, truth), self.formula(node.right, truth)))
+        if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+            value = node.this
+            bounds = exp.and_(
+                exp.GTE(this=value.copy(), expression=node.args["low"].copy()),
+                exp.LTE(this=value.copy(), expression=node.args["high"].copy()),
+            )
+            return self.formula(bounds, truth)
+        return self._spans(node, perturbed)
+
+    def _leaf(self, node: exp.Expr, perturbed: list[BoundColumn], truth: bool) -> Test:
+        for call in node.find_all(exp.Func):
+            if isinstance(call, VOLATILE) or (isinstance(call, exp.Anonymous) and call.name.lower() in VOLATILE_NAMES):
+                refuse(self.query.sql, call, "it gives another value at each call, so its share is not known.", "")
+        if any(node.find_all(exp.AggFunc, exp.Window)):
+            refuse(self.query.sql, node, "aggregates cannot stand inside WHERE, FILTER or another aggregate.", "")
+        term = _as_boolean(node)
+        if not perturbed and not truth:  # NULL is in the second cell of an exact predicate, FALSE is not a cell
+            term, truth = exp.not_(exp.paren(term.copy())), True
+        text = term.sql(dialect="duckdb")
+        if perturbed:
+            axis = self._axis(self._columns, perturbed[0].name, perturbed[0])
+        else:
+            axis = self._axis(self._exact, text, None)
+        terms = self._terms[axis]
+        terms.setdefault(text, term)
+        return Test(axis, list(terms).index(text), truth)
+
+    def _axis(self, known: dict[str, int], name: str, owner: BoundColumn | None) -> int:
+        if name not in known:
+            known[name] = len(self._terms)
+            self._terms.append({})
+            self._owner.append(owner)
+        return known[name]
+
+    def _has_exact(self, node: exp.Expr) -> bool:
+        names = {column.name for column in self.query.perturbed_in(node)}
+        return any(column.parts[0].name not in names for column in node.find_all(exp.Column))
+
+    def _spans(self, node: exp.Expr, perturbed: list[BoundColumn]) -> Test:
+        names = " and ".join(column.name for column in perturbed)
+        if len(perturbed) > 1:
+            why = f"it compares the perturbed columns {names} with each other."
+        else:
+            why = f"it mixes the perturbed column {names} with exact ones."
+        remedy = "Compare each perturbed column with constants, and join the conditions by AND, OR and NOT."
+        refuse(self.query.sql, node, why, remedy)
+
+
+def _as_boolean(node: exp.Expr) -> exp.Expr:
+    """A bare column or function used as a condition is cast, as DuckDB does."""
+    if isinstance(node, exp.Predicate | exp.Connector | exp.Not | exp.Boolean):
+        return node
+    return exp.cast(node.copy(), "BOOLEAN")
