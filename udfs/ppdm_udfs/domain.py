@@ -62,6 +62,8 @@ class Values:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", joined(self.values))
+        if pa.types.is_nested(self.values.type):
+            raise KernelError(f"{self.values.type} values cannot be perturbed")
         if not 1 <= len(self.values) <= MAX_SIZE or self.values.null_count:
             raise KernelError("a domain has at least one value, and NULL is none")
         if pa.types.is_dictionary(self.values.type):
