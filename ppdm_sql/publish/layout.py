@@ -1,0 +1,108 @@
+"""What happens to every column of the source: the policy met with the columns and types that are really there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from duckdb.sqltypes import DuckDBPyType
+
+from ppdm_sql.errors import PolicyError
+from ppdm_sql.policy import BoundColumn, ColumnPolicy, Policy, bind
+from ppdm_sql.policy.domain import Values
+from ppdm_sql.policy.types import parse_type
+from ppdm_sql.publish.names import nearest, quote_name, quote_text
+from ppdm_sql.publish.sources import Source
+from ppdm_sql.publish.transport import travelling
+
+_WIDE = ("BLOB", "VARCHAR", "JSON")  # and nested types: one value may be as large as it likes
+ROWS_A_BATCH = 524_288
+ROWS_A_WIDE_BATCH = 131_072
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the release; `perturbed` is None where its values are exact."""
+
+    name: str
+    type: str
+    expression: str
+    perturbed: BoundColumn | None = None
+    uuid: bool = False
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns of the release in their order, and the expressions that name a row."""
+
+    columns: tuple[Column, ...]
+    identity: tuple[str, ...]
+
+    @property
+    def query(self) -> str:
+        """The select list: first the released columns, then the identity, under names of ours."""
+        released = [f"{column.expression} AS c{i}" for i, column in enumerate(self.columns)]
+        return ", ".join(released + [f"{expression} AS i{i}" for i, expression in enumerate(self.identity)])
+
+    @property
+    def batch_rows(self) -> int:
+        """Rows of a batch, fewer where single values may be large."""
+        exact = (column.type for column in self.columns if column.perturbed is None)
+        wide = any(kind in _WIDE or (kind.endswith(("]", ")")) and not kind.startswith("DECIMAL")) for kind in exact)
+        return ROWS_A_WIDE_BATCH if wide else ROWS_A_BATCH
+
+
+def lay_out(policy: Policy, source: Source, *, parquet: bool) -> Layout:
+    """Check the policy against the source's columns and decide how each of them is read and released."""
+    folded = {name.casefold(): name for name in source.names}
+    for name in (*(column.name for column in policy.columns), *policy.identity):
+        if name.casefold() not in folded:
+            raise PolicyError(f"column {name!r} of the policy is not in {source.where}. {nearest(name, source.names)}")
+    said = {column.name.casefold(): column for column in policy.columns}
+    kinds = dict(zip(source.names, source.types, strict=True))
+    columns = tuple(
+        _column(name, kind, said.get(name.casefold()), parquet=parquet)
+        for name, kind in kinds.items()
+        if (declared := said.get(name.casefold())) is None or declared.mechanism != "drop"
+    )
+    if not columns:
+        raise PolicyError("the policy drops every column: nothing is left to release.")
+    named = (folded[name.casefold()] for name in policy.identity)
+    return Layout(columns, tuple(_naming(name, kinds[name]) for name in named))
+
+
+def _column(name: str, kind: DuckDBPyType, declared: ColumnPolicy | None, *, parquet: bool) -> Column:
+    type_name = str(kind)
+    if declared is None:
+        expression = travelling(name, kind, parquet=parquet)
+        return Column(name, type_name, expression, uuid=parquet and kind.id == "uuid")
+    if kind.id == "uhugeint":
+        raise PolicyError(
+            f"column {name!r} (UHUGEINT): values of this type cannot be perturbed. Cast it in the source to HUGEINT or "
+            "a smaller type."
+        )
+    bound = replace(bind(declared, type_name), name=name)
+    if bound.type.family == "enum":
+        type_name = _restricted_enum(name, kind, bound)
+        bound = replace(bound, type=parse_type(type_name))
+    return Column(name, type_name, quote_name(name), bound)
+
+
+def _restricted_enum(name: str, kind: DuckDBPyType, bound: BoundColumn) -> str:
+    """The ENUM of the declared labels only: the others would tell what occurs in the original."""
+    labels = dict(kind.children)["values"]
+    assert isinstance(labels, list) and isinstance(bound.domain, Values)
+    for value in bound.domain.values:
+        if value not in labels:
+            raise PolicyError(f"column {name!r}: its domain lists {value!r}, which is no label of its ENUM.")
+    declared = set(bound.domain.values)
+    return f"ENUM({', '.join(quote_text(label) for label in labels if label in declared)})"
+
+
+def _naming(name: str, kind: DuckDBPyType) -> str:
+    """An identity column in a form that the kernels read alike from every engine."""
+    family = parse_type(str(kind)).family
+    if family != "other" or kind.id in ("uuid", "blob", "varchar"):
+        return quote_name(name)
+    if kind.id in ("uhugeint", "time", "time with time zone", "bit"):
+        return f"CAST({quote_name(name)} AS VARCHAR)"
+    raise PolicyError(f"identity column {name!r} ({kind}): a value of this type cannot name a row. Use another column.")

@@ -1,0 +1,49 @@
+"""From a bound column to the kernel's parameters: the declared values in the Arrow type that the column travels in."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pyarrow as pa
+from ppdm_udfs import Grid, KernelError, Uniform, Values, encode
+
+from ppdm_sql.errors import PolicyError
+from ppdm_sql.policy import BoundColumn
+from ppdm_sql.policy import domain as declared
+
+
+def mechanism_of(column: BoundColumn, kind: pa.DataType) -> Uniform:
+    """The kernel's view of a column; PolicyError where its domain does not fit the type, before any row is read."""
+    reason = None
+    try:
+        domain = _domain(column, kind)
+        mechanism = Uniform(domain, column.retain, column.nulls, column.outside)
+        encode(pa.array([], type=kind), domain, column.nulls, column.outside)
+        return mechanism
+    except KernelError as error:
+        reason = str(error)
+    except (pa.ArrowException, ValueError, OverflowError):
+        reason = "a declared value does not fit the type exactly"
+    raise PolicyError(f"column {column.name!r} ({column.type.name}): {reason}.")
+
+
+def _domain(column: BoundColumn, kind: pa.DataType) -> Grid | Values:
+    if isinstance(column.domain, declared.Grid):
+        return Grid(column.domain.low, column.domain.step, column.domain.size, column.domain.scale)
+    held = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return Values(pa.array([_python(value, held) for value in column.domain.values], type=held))
+
+
+def _python(value: declared.Scalar, kind: pa.DataType) -> object:
+    """A declared value as what pyarrow takes for the type."""
+    if pa.types.is_decimal(kind) and isinstance(value, int):
+        return Decimal(value)
+    if pa.types.is_floating(kind) and isinstance(value, int | Decimal):
+        return float(value)
+    if pa.types.is_timestamp(kind) and isinstance(value, date):
+        moment = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
+        if moment.tzinfo is not None:
+            moment = moment.astimezone(UTC).replace(tzinfo=None)
+        return moment.replace(tzinfo=UTC) if kind.tz is not None else moment
+    return value

@@ -1,0 +1,147 @@
+"""Publish: from a source and a policy to a release that is either whole or not there."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace as changed
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from tqdm import tqdm
+
+from ppdm_sql.errors import KeyFileError
+from ppdm_sql.policy import Manifest, Policy, ReleasedColumn, load_policy
+from ppdm_sql.policy.types import parse_type
+from ppdm_sql.publish.keyfile import KEY_BYTES, create_key, read_key, remove_key
+from ppdm_sql.publish.layout import Layout, lay_out
+from ppdm_sql.publish.mechanisms import mechanism_of
+from ppdm_sql.publish.perturbing import Perturbation
+from ppdm_sql.publish.pipeline import run
+from ppdm_sql.publish.reading import batches_of, guarded
+from ppdm_sql.publish.sources import open_source, source_files
+from ppdm_sql.publish.targets import check_target, is_duckdb, open_writer, put_in_place
+
+
+def publish(
+    source: Any,
+    policy: Policy | dict[str, Any] | str | Path,
+    *,
+    to: str | Path,
+    key: str | Path | bytes,
+    level: str | None = None,
+    replace: bool = False,
+    progress: bool | None = None,
+) -> Manifest:
+    """Perturb a table as its policy says and write the release.
+
+    Parameters
+    ----------
+    source
+        A Parquet or CSV file (or a pattern), ``"file.duckdb::table"``, a DuckDB relation,
+        ``(connection, "SELECT ..")``, an Arrow table, reader or dataset, a DataFrame.
+    policy
+        A policy, its TOML file or text, or a mapping of the same shape.
+    to
+        ``*.duckdb`` (further tables may join an existing release) or ``*.parquet``.
+    key
+        The key file, made where there is none yet; or the 32 bytes themselves.
+    level
+        One of the policy's levels, whose retention holds for every perturbed column.
+    replace
+        Put the release in the place of one that is already there.
+    progress
+        Show a bar; None shows one on a terminal only.
+
+    Returns
+    -------
+    Manifest
+        What an analyst needs to know of the release, which holds it too.
+
+    Raises
+    ------
+    PpdmError
+        Names the rule that was broken and what to do. Nothing is written then, and the target is as it was.
+    """
+    declared = load_policy(policy).at_level(level)
+    target = check_target(to, table=declared.table, sources=source_files(source))
+    _check_key_path(key, target, source_files(source))
+    with open_source(source, declared) as opened:
+        layout = lay_out(declared, opened, parquet=not is_duckdb(target))
+        query = guarded(opened.where, lambda: opened.relation.project(layout.query))
+        with open_writer(target, layout, declared.table, replace=replace) as writer:
+            reader = guarded(opened.where, lambda: query.to_arrow_reader(layout.batch_rows))
+            released = pa.schema(list(reader.schema)[: len(layout.columns)])
+            columns = _released_columns(layout, writer.types(released))
+            mechanisms = {
+                i: mechanism_of(column.perturbed, released.field(i).type)
+                for i, column in enumerate(layout.columns)
+                if column.perturbed is not None
+            }
+            with _key(key) as secret, _bar(progress, declared.table, opened.rows) as bar:
+                work = Perturbation(opened.where, layout, mechanisms, secret, declared.table, target.parent)
+                with work:
+                    run(
+                        batches_of(opened.where, reader),
+                        lambda batch: work.perturb(batch, bar.update),
+                        lambda batches: writer.write(released, batches),
+                    )
+                    work.check()
+                manifest = Manifest(declared.table, work.rows, columns, level)
+                put_in_place(writer.finish(manifest), target)
+    return manifest
+
+
+def _released_columns(layout: Layout, types: list[str]) -> tuple[ReleasedColumn, ...]:
+    """The columns under the types that DuckDB sees in the release."""
+    result = []
+    for column, type_name in zip(layout.columns, types, strict=True):
+        kind = parse_type(type_name)
+        bound = None if column.perturbed is None else changed(column.perturbed, type=kind)
+        result.append(ReleasedColumn(column.name, kind, bound))
+    return tuple(result)
+
+
+def _check_key_path(key: str | Path | bytes, target: Path, sources: list[Path]) -> None:
+    if isinstance(key, bytes):
+        if len(key) != KEY_BYTES:
+            raise KeyFileError(f"a key has {KEY_BYTES} bytes, this one has {len(key)}.")
+        return
+    path = Path(key).resolve()
+    if path == target.resolve() or target.resolve() in path.parents:
+        raise KeyFileError(f"key {str(key)!r} is where the release goes: whoever gets the release would have the key.")
+    if path in [source.resolve() for source in sources]:
+        raise KeyFileError(f"key {str(key)!r} is the source itself: name another file.")
+    if not path.parent.is_dir():
+        raise KeyFileError(f"key {str(key)!r}: the directory does not exist. Make it first.")
+    if path.exists():
+        read_key(path)  # so that a bad key is known before a row is read
+
+
+@contextmanager
+def _key(key: str | Path | bytes) -> Iterator[bytes]:
+    """The secret; a file that was made for a publication that failed is taken back."""
+    if isinstance(key, bytes):
+        yield key
+        return
+    path = Path(key)
+    try:
+        secret = read_key(path)
+    except FileNotFoundError:
+        secret = None
+    if secret is not None:
+        yield secret
+        return
+    secret = create_key(path)
+    try:
+        yield secret
+    except BaseException:
+        remove_key(path)
+        raise
+
+
+def _bar(progress: bool | None, table: str, rows: int | None) -> Any:
+    shown = sys.stderr.isatty() if progress is None else progress
+    return tqdm(total=rows, desc=table, unit=" rows", unit_scale=True, disable=not shown)

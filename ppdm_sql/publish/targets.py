@@ -1,0 +1,124 @@
+"""Where a release can be written, and that nothing is there unless it is whole.
+
+A release is written to a file beside its target and renamed into place at the end. Whatever happens before, the target
+stays as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+import duckdb
+import pyarrow as pa
+
+from ppdm_sql.errors import TargetError
+from ppdm_sql.policy import Manifest
+from ppdm_sql.policy.manifest import MANIFEST_TABLE
+from ppdm_sql.publish.layout import Layout
+from ppdm_sql.publish.pipeline import Batches
+from ppdm_sql.publish.sources import DUCKDB_ENDINGS
+
+Result = TypeVar("Result")
+
+PARQUET_ENDING = ".parquet"
+
+
+class Writer(ABC):
+    """Writes one release to a file that is not yet in place."""
+
+    @abstractmethod
+    def types(self, schema: pa.Schema) -> list[str]:
+        """The SQL types that DuckDB will see in the release, in the layout's order; refuses what cannot be stored."""
+
+    @abstractmethod
+    def write(self, schema: pa.Schema, batches: Batches) -> None:
+        """Write all rows."""
+
+    @abstractmethod
+    def finish(self, manifest: Manifest) -> Path:
+        """Add the manifest, close the file, and return the path that is to be renamed."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the file."""
+
+
+def check_target(to: str | Path, *, table: str, sources: list[Path]) -> Path:
+    """The target's path if a release may be written there, as far as its name tells."""
+    target = Path(to)
+    where = f"target {str(to)!r}"
+    if not is_duckdb(target) and target.suffix.lower() != PARQUET_ENDING:
+        known = ", ".join((*DUCKDB_ENDINGS, PARQUET_ENDING))
+        raise TargetError(f"{where}: a release is a DuckDB or a Parquet file, so its name ends with one of {known}.")
+    if not target.parent.is_dir():
+        raise TargetError(f"{where}: the directory {str(target.parent)!r} does not exist. Make it first.")
+    if target.is_dir():
+        raise TargetError(f"{where} is a directory: name a file.")
+    if table.casefold() == MANIFEST_TABLE:
+        raise TargetError(f"a table cannot be called {table!r}: the release keeps its parameters under that name.")
+    if any(_same(target, source) for source in sources):
+        raise TargetError(f"{where} is the source itself: a release must not travel with the original. Name another.")
+    return target
+
+
+def is_duckdb(target: Path) -> bool:
+    """Whether the release is a DuckDB file."""
+    return target.suffix.lower() in DUCKDB_ENDINGS
+
+
+@contextmanager
+def open_writer(target: Path, layout: Layout, table: str, *, replace: bool) -> Iterator[Writer]:
+    """A writer whose files are gone afterwards, unless they were renamed."""
+    from ppdm_sql.publish.duckdb_target import DuckdbWriter  # noqa: PLC0415 - they build on this module
+    from ppdm_sql.publish.parquet_target import ParquetWriter  # noqa: PLC0415
+
+    aside = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
+    kind = DuckdbWriter if is_duckdb(target) else ParquetWriter
+    writer: Writer | None = None
+    try:
+        writer = kind(target, aside, layout, table, replace=replace)
+        yield writer
+    finally:
+        if writer is not None:
+            writer.close()
+        for leftover in target.parent.glob(f"{_literal(aside.name)}*"):
+            with suppress(OSError):
+                leftover.unlink()
+
+
+def writing(where: str, action: Callable[[], Result], what: str | None = None) -> Result:
+    """Run an action on the target; its errors are named by class only, for their text may quote a value."""
+    try:
+        return action()
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+    except (duckdb.Error, pa.ArrowException, RuntimeError) as error:
+        reason = type(error).__name__
+    if what is not None:
+        raise TargetError(f"{where}: {what} ({reason}). Cast it in the source, or drop it.")
+    raise TargetError(f"{where} cannot be written ({reason}). Check the space and the permissions there.")
+
+
+def put_in_place(finished: Path, target: Path) -> None:
+    """Rename a whole release to its name."""
+    try:
+        os.replace(finished, target)  # noqa: PTH105 - Path.replace says the same, less plainly
+    except OSError as error:
+        raise TargetError(f"target {str(target)!r} cannot be put in place: {error.strerror}.") from None
+
+
+def _same(one: Path, other: Path) -> bool:
+    with suppress(OSError):
+        return one.samefile(other)
+    return False
+
+
+def _literal(name: str) -> str:
+    """A name as a pattern that matches it only."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
