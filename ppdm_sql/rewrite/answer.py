@@ -33,7 +33,7 @@ def inversion_statement(plan: Plan) -> exp.Select:
             continue
         estimate, variance = _estimate(scan, plan, formula)
         columns.append(exp.alias_(exp.cast(estimate, "DOUBLE"), estimate_name(i)))
-        if _needs_error(plan, i):
+        if needs_error(plan, i):
             columns.append(exp.alias_(standard_error(variance), error_name(i)))
     middle = exp.select(*columns).from_(scan.select().subquery("ppdm_scan"))
     return answer_statement(plan, middle.subquery("ppdm_groups"))
@@ -55,7 +55,7 @@ def _estimate(scan: Scan, plan: Plan, formula: Formula) -> tuple[exp.Expr, exp.E
     return estimate_by_weights(scan, plan, formula)
 
 
-def _needs_error(plan: Plan, index: int) -> bool:
+def needs_error(plan: Plan, index: int) -> bool:
     """Whether somebody looks at the aggregate's error; otherwise the scan need not compute it."""
     if plan.query.settings.errors != "off":
         return True

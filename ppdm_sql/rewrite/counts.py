@@ -57,7 +57,9 @@ def conjunction_weights(weights: Tensor, axes: Sequence[PlannedAxis]) -> Tensor:
         rest = weights.take([left_out(axis)], axis=place)
         tested = weights.take(_tested(axis), axis=place) - rest
         weights = np.concatenate([rest, tested], axis=place)
-    return weights.ravel()
+    # Differences that are zero but for their last bit would only clutter the statement.
+    negligible = 1e-13 * float(np.abs(weights).max(initial=0.0))
+    return np.where(np.abs(weights) > negligible, weights, 0.0).ravel()
 
 
 def counts_to_states(counts: Tensor, axes: Sequence[PlannedAxis]) -> Tensor:

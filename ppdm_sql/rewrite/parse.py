@@ -27,15 +27,6 @@ def parse(sql: str) -> exp.Expr | None:
         return None
 
 
-def words(sql: str) -> frozenset[str]:
-    """Every name and string in the text, lower-cased: what it might be talking about, whatever its syntax."""
-    try:
-        tokens = sqlglot.tokenize(sql, dialect="duckdb")
-    except SqlglotError:
-        return frozenset(sql.casefold().split())
-    return frozenset(token.text.casefold() for token in tokens)
-
-
 def number_placeholders(sql: str) -> str:
     """Give each `?` its number, for the order of a tree's nodes is not that of the text.
 

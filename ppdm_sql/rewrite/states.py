@@ -101,6 +101,6 @@ def _cell_number(axis: PlannedAxis) -> exp.Expr:
     """The number of the row's cell; the last needs no test."""
     tests = [exp.If(this=axis.test(frozenset({i})), true=exp.Literal.number(i)) for i in range(len(axis.cells) - 1)]
     if not tests:
-        return exp.cast(exp.Literal.number(0), "UTINYINT")
+        return exp.cast(exp.Literal.number(0), "SMALLINT")
     last = exp.Literal.number(len(axis.cells) - 1)
-    return exp.cast(exp.Case(ifs=tests, default=last), "UTINYINT" if len(axis.cells) <= 256 else "INTEGER")
+    return exp.cast(exp.Case(ifs=tests, default=last), "SMALLINT")

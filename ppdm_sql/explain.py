@@ -1,0 +1,58 @@
+"""What a query will do, in words: columns, cells, shares, method, and the SQL that runs."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from ppdm_sql.answers import statements
+from ppdm_sql.rewrite.plan import Plan, PlannedAxis
+from ppdm_sql.statement import Statement
+
+METHODS = {
+    "inversion": "inversion: unbiased, an estimate of a small count may fall below zero",
+    "bayes": "iterative Bayes: never negative, biased where counts are near zero; errors by replicates",
+}
+
+
+def explain_rewritten(statement: Statement) -> str:
+    """The explanation of one statement, as text."""
+    if statement.plan is None:
+        return f"{statement.why}\nSQL:\n  {statement.sql.strip()}"
+    return _explain_plan(statement.plan)
+
+
+def _explain_plan(plan: Plan) -> str:
+    lines = [f"release: {plan.query.manifest.table} ({plan.query.manifest.rows:,} rows)"]
+    perturbed = [axis for axis in plan.axes if axis.column is not None]
+    for axis in perturbed:
+        lines += _axis_lines(axis)
+    if not perturbed:
+        lines.append("no perturbed column takes part: the answer is exact")
+    asked = " (chosen by auto)" if plan.query.settings.method == "auto" else ""
+    lines.append(f"method: {METHODS[plan.method]}{asked}")
+    for statement in statements(plan):
+        lines += ["SQL:", _indent(statement)]
+    return "\n".join(lines)
+
+
+def _axis_lines(axis: PlannedAxis) -> list[str]:
+    column = axis.column
+    assert column is not None
+    lines = [
+        f"column: {column.name} {column.type.name}, retention {column.retain:.6g}, {column.size:,} values in its domain"
+    ]
+    for number, term in enumerate(axis.terms):
+        lines.append(f"  term {number + 1}: {term.sql(dialect='duckdb')}")
+    words = {True: "true", False: "false", None: "null"}
+    for cell in axis.cells:
+        truth = ", ".join(words[value] for value in cell.truth)
+        share = (
+            "NULL, never replaced" if cell.fixed else f"{cell.points:,} values, share {cell.points / column.size:.6g}"
+        )
+        lines.append(f"  cell ({truth}): {share}")
+    return lines
+
+
+def _indent(statement: exp.Expr) -> str:
+    text = statement.sql(dialect="duckdb", pretty=True)
+    return "\n".join(f"  {line}" for line in text.splitlines())
