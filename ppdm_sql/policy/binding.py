@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 
 from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy.domain import MAX_POINTS, Grid, Range, Scalar, Values
@@ -48,8 +50,8 @@ def bind(column: ColumnPolicy, type_name: str) -> BoundColumn:
     sql_type = parse_type(type_name)
     if sql_type.family == "other":
         raise PolicyError(
-            f"{where}: values of this type cannot be perturbed. Cast it in the source to a number, a date, a timestamp, "
-            'text or a boolean, or use mechanism = "drop".'
+            f"{where}: values of this type cannot be perturbed. Cast it in the source to a number, a date, a "
+            'timestamp, text or a boolean, or use mechanism = "drop".'
         )
     assert column.domain is not None
     domain: Grid | Values
@@ -82,6 +84,7 @@ def _bind_range(where: str, declared: Range, sql_type: SqlType) -> Grid:
             f"Change max by {(high - low) % step} or step to a divisor (in units of {_unit_name(sql_type, scale)})."
         )
     _check_bounds(where, low, high, sql_type)
+    _check_fineness(where, Grid(low, step, (high - low) // step + 1, scale), sql_type)
     return Grid(low, step, (high - low) // step + 1, scale)
 
 
@@ -92,8 +95,8 @@ def _scale(where: str, declared: Range, sql_type: SqlType) -> int:
         return 0
     if declared.step is None:
         raise PolicyError(
-            f"{where}: a column of reals needs a step, such as step = 0.01. Values are rounded to it: a random real would "
-            "be told from a true value by its digits."
+            f"{where}: a column of reals needs a step, such as step = 0.01. Values are rounded to it: a random real "
+            "would be told from a true value by its digits."
         )
     scale = max(_places(v) for v in (declared.low, declared.high, declared.step) if isinstance(v, int | Decimal))
     if scale > MAX_REAL_SCALE:
@@ -115,8 +118,8 @@ def _units(where: str, value: Scalar | timedelta, sql_type: SqlType, scale: int)
         return microseconds(value)
     if not isinstance(value, int | Decimal):
         raise PolicyError(f"{where}: {value!r} does not fit this type.")
-    scaled = Decimal(value).scaleb(scale)
-    if scaled != int(scaled):
+    scaled = Fraction(value) * 10**scale  # Decimal's own arithmetic would round to 28 digits
+    if scaled.denominator != 1:
         kind = "a whole number" if scale == 0 else f"a number with at most {scale} decimal places"
         raise PolicyError(f"{where}: {value} is not {kind}.")
     return int(scaled)
@@ -152,10 +155,30 @@ def _check_bounds(where: str, low: int, high: int, sql_type: SqlType) -> None:
     elif sql_type.family == "real":
         most = 2**53
         least = -most
+    elif sql_type.name.upper() == "TIMESTAMP_NS":
+        most = (2**63 - 1) // 1000
+        least = -most
     else:
         return
     if low < least or high > most:
         raise PolicyError(f"{where}: its domain reaches beyond what this type can hold exactly.")
+
+
+def _check_fineness(where: str, grid: Grid, sql_type: SqlType) -> None:
+    """Neighbouring points must be different values of the type, and survive a trip through it."""
+    if sql_type.family == "timestamp":
+        if grid.low % TIMESTAMP_UNITS[sql_type.name.upper()]:
+            raise PolicyError(f"{where}: min is finer than what this type can hold.")
+        return
+    if sql_type.family != "real" or grid.size == 1:
+        return
+    type_name = sql_type.name.upper()
+    bits = 23 if type_name == "FLOAT" else 48  # of the type's 24 and 53, less what rounding may take
+    if max(abs(grid.low), abs(grid.high)) > grid.step * 2**bits:
+        raise PolicyError(
+            f"{where}: so far from zero, neighbouring points of its domain are one and the same {type_name}: "
+            "use a coarser step, or cast the column to DECIMAL in the source."
+        )
 
 
 def _bind_values(where: str, declared: Values, sql_type: SqlType) -> Values:
@@ -178,19 +201,43 @@ def _bind_values(where: str, declared: Values, sql_type: SqlType) -> Values:
             units = _units(where, value, sql_type, sql_type.scale)
             _check_bounds(where, units, units, sql_type)
     if family == "timestamp":
-        return Values(
-            tuple(
-                v if isinstance(v, datetime) else datetime(v.year, v.month, v.day)  # type: ignore[union-attr]
-                for v in declared.values
-            )
-        )
+        return _bind_moments(where, declared, sql_type)
+    if family == "real":
+        _check_real_values(where, declared, sql_type)
     return declared
+
+
+def _bind_moments(where: str, declared: Values, sql_type: SqlType) -> Values:
+    """Moments as the type holds them: with a time zone they are in UTC, which is also what a bare time means."""
+    tick = TIMESTAMP_UNITS[sql_type.name.upper()]
+    units = [_units(where, value, sql_type, 0) for value in declared.values]
+    if len(set(units)) < len(units):
+        raise PolicyError(f"{where}: two values of its domain are the same moment; each may stand once.")
+    for unit in units:
+        if unit % tick:
+            raise PolicyError(f"{where}: a value of its domain is finer than what this type can hold.")
+        _check_bounds(where, unit, unit, sql_type)
+    zone = UTC if sql_type.name.upper() == "TIMESTAMP WITH TIME ZONE" else None
+    return Values(tuple(datetime(1970, 1, 1, tzinfo=zone) + timedelta(microseconds=unit) for unit in units))
+
+
+def _check_real_values(where: str, declared: Values, sql_type: SqlType) -> None:
+    """Listed reals are found by equality, so they must be different numbers of the type."""
+    code = "<f" if sql_type.name.upper() == "FLOAT" else "<d"
+    try:
+        held = {struct.pack(code, float(value)) for value in declared.values if isinstance(value, int | Decimal)}
+    except OverflowError:
+        raise PolicyError(f"{where}: its domain reaches beyond what this type can hold exactly.") from None
+    if len(held) < declared.size:
+        raise PolicyError(f"{where}: two values of its domain are one and the same {sql_type.name.upper()}.")
 
 
 def _places(value: int | Decimal) -> int:
     """Decimal places of a number, trailing zeros not counted."""
-    exponent = Decimal(value).normalize().as_tuple().exponent
-    return max(0, -int(exponent))
+    places, fraction = 0, Fraction(value)
+    while fraction.denominator != 1 and places <= MAX_REAL_SCALE:
+        places, fraction = places + 1, fraction * 10
+    return places
 
 
 def _unit_name(sql_type: SqlType, scale: int) -> str:

@@ -35,8 +35,8 @@ def load_policy(policy: Policy | Mapping[str, Any] | str | Path) -> Policy:
     path = Path(policy)
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text, or not a path"
         raise PolicyError(f"policy {str(path)!r} cannot be read: {reason}.") from None
     return _from_toml(f"policy {str(path)!r}", text)
 

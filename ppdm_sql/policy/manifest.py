@@ -12,6 +12,7 @@ from typing import Any
 from ppdm_sql.errors import ReleaseError
 from ppdm_sql.policy.binding import BoundColumn
 from ppdm_sql.policy.domain import Grid, Scalar, Values
+from ppdm_sql.policy.model import NULL_RULES, OUTSIDE_RULES
 from ppdm_sql.policy.types import SqlType, parse_type
 
 FORMAT = 1
@@ -67,7 +68,7 @@ class Manifest:
                 )
             columns = tuple(_column_from_json(c) for c in body["columns"])
             return Manifest(body["table"], body["rows"], columns, body.get("level"))
-        except (KeyError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
             if isinstance(error, ReleaseError):
                 raise
             raise ReleaseError(f"the release's manifest cannot be read ({type(error).__name__}).") from None
@@ -83,6 +84,8 @@ def _column_to_json(column: ReleasedColumn) -> dict[str, Any]:
             "nulls": bound.nulls,
             "domain": _domain_to_json(bound.domain),
         }
+        if bound.outside != "error":
+            body["outside"] = bound.outside
     return body
 
 
@@ -96,7 +99,10 @@ def _column_from_json(body: Mapping[str, Any]) -> ReleasedColumn:
             "update ppdm_sql."
         )
     domain = _domain_from_json(body["domain"], sql_type)
-    bound = BoundColumn(body["name"], sql_type, domain, float(body["retain"]), body["nulls"], "error")
+    retain, outside = float(body["retain"]), body.get("outside", "error")
+    if not 0 < retain <= 1 or domain.size < 1 or body["nulls"] not in NULL_RULES or outside not in OUTSIDE_RULES:
+        raise ValueError("a parameter is out of its range")
+    bound = BoundColumn(body["name"], sql_type, domain, retain, body["nulls"], outside)
     return ReleasedColumn(body["name"], sql_type, bound)
 
 

@@ -13,6 +13,8 @@ from ppdm_sql.errors import PolicyError
 
 STRICTLY_BELOW = 1 - 1e-12
 """The rho1-to-rho2 guarantee needs gamma strictly below its bound."""
+LARGEST_BELOW_ONE = math.nextafter(1, 0)
+"""A finite gamma never keeps every value, however large it is; without this a sum of doubles would."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ def retention_for_gamma(gamma: float, size: int) -> float:
     >>> round(retention_for_gamma(5, 50), 4)
     0.0741
     """
-    return (gamma - 1) / (size - 1 + gamma)
+    return min((gamma - 1) / (size - 1 + gamma), LARGEST_BELOW_ONE)
 
 
 def gamma_of_retention(retain: float, size: int) -> float:
