@@ -142,7 +142,7 @@ def test_null_that_is_kept_takes_no_part(kind):
 
 @pytest.mark.parametrize("size", [3 << 51, (1 << 53) - 1, 1 << 53, (1 << 33) + 1, 3 << 30])
 def test_no_modulo_bias_on_huge_domains(size):
-    """A modulo of 64 bits by 3 * 2**51 would favour the low numbers; a chi-square over 30 equal parts sees it."""
+    """A modulo of 53 random bits by 3 * 2**51 would draw the low third twice as often as the rest."""
     count, parts = 1_000_000, 30
     start = np.zeros(count, dtype=np.uint64)
     drawn = perturb_indices(start, size, 1e-9, key=KEY, table="t", column="c", rows=position_blocks(0, count))

@@ -30,7 +30,8 @@ INTEGERS = [
     pa.int32(),
     pa.int64(),
     pa.decimal128(38, 0),
-    pa.decimal128(5, 2),
+    pa.decimal128(21, 2),
+    pa.decimal128(38, 18),
     pa.decimal256(50, 0),
 ]
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 _EPOCH = datetime(1970, 1, 1)
 _DAY = 86_400_000_000
+_EXACT = Context(prec=700)  # the default of 28 digits would round a DECIMAL(38, 10)
 _NAMES = ("id", "table", "column", "retain")
 
 
@@ -64,8 +65,10 @@ def _whole(low: int, high: int) -> Grid:
 def _numbers(low: float | Decimal, high: float | Decimal, step: float | Decimal) -> Grid:
     """Read reals as the decimals that they print as, for 0.1 is meant as a tenth."""
     exact = [Decimal(repr(number)) if isinstance(number, float) else number for number in (low, high, step)]
-    scale = max(0, *(-int(number.normalize().as_tuple().exponent) for number in exact))
-    first, last, width = (int(number.scaleb(scale)) for number in exact)
+    if not all(number.is_finite() for number in exact):
+        raise KernelError("a domain of numbers has finite ends and a finite step")
+    scale = max(0, *(-int(number.normalize(_EXACT).as_tuple().exponent) for number in exact))
+    first, last, width = (int(number.scaleb(scale, _EXACT)) for number in exact)
     return _spaced(first, last, width, scale)
 
 
