@@ -11,8 +11,8 @@ from ppdm_udfs.errors import NullFound, OutsideDomain, RowError
 
 Result = TypeVar("Result")
 
-ROWS = 131_072
-"""Rows of a slice: few enough for the cache, many enough that threads seldom wait for the interpreter's lock."""
+ROWS = 262_144
+"""Rows of a slice: few enough for the shared cache, many enough that threads seldom wait for the interpreter's lock."""
 
 
 def over_slices(
