@@ -1,0 +1,84 @@
+"""What can be typed: commands, their arguments and help texts. Imports nothing heavy, so that --help is quick."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import NoReturn
+
+from ppdm_sql import __version__
+from ppdm_sql.cli import notices
+
+DESCRIPTION = "Release tables with randomly perturbed columns, and ask them ordinary SQL."
+EPILOG = "ppdm-sql COMMAND --help tells more about a command."
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line; the usage is a --help away."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with code 2."""
+        notices.say(f"{message} (see {self.prog} --help)")
+        raise SystemExit(2)
+
+
+def parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    """The command and its arguments; SystemExit after --help and for what cannot be understood."""
+    return _parser().parse_args(argv)
+
+
+def _parser() -> Parser:
+    parser = Parser(prog=notices.NAME, description=DESCRIPTION, epilog=EPILOG, allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    demo = _command(commands, "demo", "the whole story on made-up data, with the truth beside each answer")
+    demo.add_argument("--rows", type=_rows, default=200_000, metavar="N", help="people to make up (200000)")
+    demo.add_argument("--to", default="ppdm-demo", metavar="DIR", help="folder for the files (ppdm-demo)")
+
+    publish = _command(commands, "publish", "perturb a table as its policy says and write the release")
+    publish.add_argument("source", metavar="SOURCE", help="a Parquet or CSV file, a pattern, or file.duckdb::table")
+    publish.add_argument("--policy", required=True, metavar="P", help="the policy, a TOML file")
+    publish.add_argument("--to", required=True, metavar="RELEASE", help="the release, *.duckdb or *.parquet")
+    publish.add_argument("--key", required=True, metavar="K", help="the secret key's file, made where there is none")
+    publish.add_argument("--level", metavar="NAME", help="the recipient, one of the policy's [levels]")
+    publish.add_argument("--replace", action="store_true", help="replace a release that is already there")
+
+    query = _command(commands, "query", "ask a release; the answers are estimates for the original table")
+    _release_and_sql(query)
+    query.add_argument(
+        "--method", choices=("auto", "inversion", "bayes"), default="auto", help="how answers are reconstructed (auto)"
+    )
+    query.add_argument("--confidence", type=float, metavar="C", help="how often intervals hold the truth (0.95)")
+    query.add_argument("--format", choices=("table", "csv", "json"), default="table", help="(table)")
+    query.add_argument("--errors", action="store_true", help="add the interval's ends after each estimate")
+
+    explain = _command(commands, "explain", "what a query will do, what a release holds, what a policy promises")
+    explain.add_argument("target", metavar="RELEASE", help="a release, or a policy (*.toml)")
+    explain.add_argument("sql", metavar="SQL", nargs="?", help="a SELECT to explain; - reads it from stdin")
+
+    shell = _command(commands, "shell", "a prompt that answers SQL on a release")
+    shell.add_argument("release", metavar="RELEASE", help="a release, *.duckdb or *.parquet")
+
+    keygen = _command(commands, "keygen", "write a fresh secret key")
+    keygen.add_argument("file", metavar="FILE", help="a file that does not exist yet")
+    return parser
+
+
+def _command(commands: argparse._SubParsersAction[Parser], name: str, text: str) -> Parser:
+    return commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.", allow_abbrev=False)
+
+
+def _release_and_sql(parser: Parser) -> None:
+    parser.add_argument("release", metavar="RELEASE", help="a release, *.duckdb or *.parquet")
+    parser.add_argument("sql", metavar="SQL", help="statements; the last one's rows are shown. - reads stdin")
+
+
+def _rows(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if not 1_000 <= number <= 10_000_000:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1000 to 10000000")
+    return number

@@ -1,0 +1,36 @@
+"""`ppdm-sql publish`: from a source and a policy to a release."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ppdm_sql.policy import Manifest, Policy, load_policy
+from ppdm_sql.publish import publish
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Publish, and say what became of each column."""
+    policy = load_policy(Path(arguments.policy))
+    fresh = not Path(arguments.key).exists()
+    manifest = publish(
+        arguments.source,
+        policy,
+        to=arguments.to,
+        key=arguments.key,
+        level=arguments.level,
+        replace=arguments.replace,
+    )
+    print(f"{manifest.table}: {manifest.rows:,} rows published to {arguments.to}")
+    print(outcome(manifest, policy))
+    made = "made just now" if fresh else "used as it was"
+    print(f"key: {arguments.key}, {made}; keep it secret, and use it for every release of this table")
+    return 0
+
+
+def outcome(manifest: Manifest, policy: Policy) -> str:
+    """What is perturbed, what is exact and what is not released."""
+    perturbed = [f"{column.name} ({column.retain:.3g} kept)" for column in manifest.perturbed]
+    exact = [column.name for column in manifest.columns if column.perturbed is None]
+    groups = {"perturbed": perturbed, "released as they are": exact, "not released": list(policy.dropped)}
+    return "\n".join(f"{title}: {', '.join(names)}" for title, names in groups.items() if names)

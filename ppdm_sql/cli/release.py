@@ -1,0 +1,56 @@
+"""A release as the command line opens it: for reading only, and only if it is one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from ppdm_sql.cli.output import table
+from ppdm_sql.connection import Connection, connect
+from ppdm_sql.engines.catalog import parquet_manifest, read_catalog
+from ppdm_sql.errors import ReleaseError
+from ppdm_sql.policy.manifest import Manifest
+
+NULLS = {"error": "there are none", "keep": "as they are", "value": "perturbed"}
+
+
+def open_release(path: str) -> Connection:
+    """A connection that answers queries on the release."""
+    manifests(path)
+    return connect(path, read_only=True)
+
+
+def manifests(path: str) -> list[Manifest]:
+    """The tables of a release, by name; ReleaseError where there are none."""
+    if path.endswith(".parquet"):
+        with duckdb.connect(":memory:") as con:
+            found = parquet_manifest(con, path)
+        if found is None:
+            raise ReleaseError(f"{path!r} is not a release: there is no such Parquet file, or it carries no manifest.")
+        return [found]
+    if not Path(path).is_file():
+        raise ReleaseError(f"there is no file {path!r}.")
+    try:
+        con = duckdb.connect(path, read_only=True)
+    except duckdb.Error as error:
+        raise ReleaseError(f"{path!r} cannot be opened as a release. {error}") from None
+    with con:
+        releases = read_catalog(con, {}).releases
+    if not releases:
+        raise ReleaseError(f"{path!r} is not a release: it carries no manifest. Make one with ppdm-sql publish.")
+    return [releases[name] for name in sorted(releases)]
+
+
+def describe(manifest: Manifest) -> str:
+    """A released table: its columns, how much of each is kept, and how many values replacements are drawn from."""
+    level = "" if manifest.level is None else f", level {manifest.level}"
+    rows = []
+    for column in manifest.columns:
+        bound = column.perturbed
+        if bound is None:
+            rows.append((column.name, column.type.name, "exact", "", ""))
+        else:
+            rows.append((column.name, column.type.name, f"{bound.retain:.4g}", f"{bound.size:,}", NULLS[bound.nulls]))
+    names = ("column", "type", "retention", "domain size", "NULLs")
+    return f"{manifest.table}: {manifest.rows:,} rows{level}\n{table(names, rows)}"
