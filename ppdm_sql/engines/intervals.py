@@ -6,10 +6,12 @@ by asking the engine itself, so that its own rules for comparing types decide, a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 
 from sqlglot import exp
 
+from ppdm_sql.engines.constants import grid_units
 from ppdm_sql.engines.domains import point, quote
 from ppdm_sql.policy.binding import BoundColumn
 from ppdm_sql.policy.domain import Grid
@@ -56,25 +58,15 @@ def cuts(run: Run, column: BoundColumn, constants: Sequence[exp.Expr]) -> list[i
     places = {0, grid.size}
     searched: dict[str, exp.Expr] = {}
     for value in constants:
-        whole = _whole_number(value) if column.type.family == "integer" else None
-        if whole is None:
+        units = grid_units(value, column)
+        if units is None:
             searched[value.sql(dialect="duckdb")] = value
         else:
-            first = -((grid.low - whole) // grid.step)
-            places |= {min(max(first + extra, 0), grid.size) for extra in (0, 1)}
+            place = (units - grid.low) / grid.step
+            places |= {min(max(cut, 0), grid.size) for cut in (math.ceil(place), math.floor(place) + 1)}
     tests = [f"{quote(column.name)} {sign} ({value})" for value in searched for sign in (">=", ">")]
     places |= set(_search(run, column, tests))
     return sorted(places)
-
-
-def _whole_number(value: exp.Expr) -> int | None:
-    node = value.unnest()
-    sign = 1
-    if isinstance(node, exp.Neg):
-        node, sign = node.this.unnest(), -1
-    if isinstance(node, exp.Literal) and not node.is_string and node.this.isdigit():
-        return sign * int(node.this)
-    return None
 
 
 def _search(run: Run, column: BoundColumn, tests: Sequence[str]) -> Iterator[int]:

@@ -15,7 +15,7 @@ from ppdm_sql.rewrite.formula import FALSE, TRUE, Formula
 from ppdm_sql.rewrite.plan import Plan
 from ppdm_sql.rewrite.query import Query
 from ppdm_sql.rewrite.refuse import misread, refuse
-from ppdm_sql.rewrite.scan import Scan, count_rows, error_name, estimate_name, key_name, number
+from ppdm_sql.rewrite.scan import Scan, count_rows, error_name, estimate_name, inner, key_name, named, number, typed
 from ppdm_sql.rewrite.shape import PPDM_FUNCTIONS
 from ppdm_sql.rewrite.weights import estimate_by_weights
 
@@ -29,22 +29,22 @@ def inversion_statement(plan: Plan) -> exp.Select:
     columns: list[exp.Expr] = [exp.column(key_name(i)) for i in range(len(plan.query.keys))]
     for i, (aggregate, formula) in enumerate(zip(plan.query.aggregates, plan.formulas, strict=True)):
         if formula is None:
-            columns.append(exp.alias_(scan.add(aggregate.node), estimate_name(i)))
+            columns.append(named(scan.add(aggregate.node), estimate_name(i)))
             continue
-        estimate, variance = _estimate(scan, plan, formula)
-        columns.append(exp.alias_(exp.cast(estimate, "DOUBLE"), estimate_name(i)))
-        if needs_error(plan, i):
-            columns.append(exp.alias_(standard_error(variance), error_name(i)))
-    middle = exp.select(*columns).from_(scan.select().subquery("ppdm_scan"))
-    return answer_statement(plan, middle.subquery("ppdm_groups"))
+        estimate, variance = _estimate(scan, plan, formula, needs_error(plan, i))
+        columns.append(named(typed(estimate, "DOUBLE"), estimate_name(i)))
+        if variance is not None:
+            columns.append(named(standard_error(variance), error_name(i)))
+    middle = exp.Select(expressions=columns, from_=exp.From(this=inner(scan.select(), "ppdm_scan")))
+    return answer_statement(plan, inner(middle, "ppdm_groups"))
 
 
 def standard_error(variance: exp.Expr) -> exp.Expr:
     """The root of a variance estimate, which chance may take a little below zero."""
-    return exp.Sqrt(this=exp.func("GREATEST", exp.cast(exp.paren(variance), "DOUBLE"), number(0.0)))
+    return exp.Sqrt(this=exp.Greatest(this=typed(variance, "DOUBLE"), expressions=[number(0.0)]))
 
 
-def _estimate(scan: Scan, plan: Plan, formula: Formula) -> tuple[exp.Expr, exp.Expr]:
+def _estimate(scan: Scan, plan: Plan, formula: Formula, with_error: bool) -> tuple[exp.Expr, exp.Expr | None]:
     if formula == TRUE:
         return scan.add(count_rows()), number(0.0)
     if formula == FALSE:
@@ -52,7 +52,7 @@ def _estimate(scan: Scan, plan: Plan, formula: Formula) -> tuple[exp.Expr, exp.E
         return number(0.0), number(0.0)
     if states([plan.axes[i] for i in plan.axes_used(formula)]) <= MAX_COUNTED_STATES:
         return estimate_by_counts(scan, plan, formula)
-    return estimate_by_weights(scan, plan, formula)
+    return estimate_by_weights(scan, plan, formula, with_error)
 
 
 def needs_error(plan: Plan, index: int) -> bool:
@@ -73,12 +73,12 @@ def answer_statement(plan: Plan, groups: exp.Expr) -> exp.Select:
     items: list[exp.Expr] = []
     for item in tree.expressions:
         name = output_name(item)
-        items.append(exp.alias_(outer.rewrite(item.unalias()), name, quoted=True))
+        items.append(named(outer.rewrite(item.unalias()), name, quoted=True))
         items.extend(outer.interval_columns(item.unalias(), name))
-    statement = exp.select(*items).from_(groups)
+    statement = exp.Select(expressions=items, from_=exp.From(this=groups))
     having = tree.args.get("having")
     if having is not None:
-        statement = statement.where(outer.rewrite(having.this))
+        statement.set("where", exp.Where(this=outer.rewrite(having.this)))
     for part in ("order", "limit", "offset"):
         node = tree.args.get(part)
         if node is not None:
@@ -150,8 +150,8 @@ class _Outer:
         width = exp.Mul(this=number(self.quantile), expression=error)
         return (
             error.copy(),
-            exp.paren(exp.Sub(this=estimate, expression=width)),
-            exp.paren(exp.Add(this=estimate.copy(), expression=width.copy())),
+            exp.Paren(this=exp.Sub(this=estimate, expression=width)),
+            exp.Paren(this=exp.Add(this=estimate.copy(), expression=width.copy())),
         )
 
     def interval_columns(self, item: exp.Expr, name: str) -> list[exp.Expr]:
@@ -161,6 +161,6 @@ class _Outer:
             return []
         _, low, high = self.bounds(index)
         return [
-            exp.alias_(low, f"{name}_low", quoted=True),
-            exp.alias_(high, f"{name}_high", quoted=True),
+            named(low, f"{name}_low", quoted=True),
+            named(high, f"{name}_high", quoted=True),
         ]

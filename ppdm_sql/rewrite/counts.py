@@ -17,7 +17,7 @@ from sqlglot import exp
 from ppdm_sql.reconstruct.inversion import invert_adjoint
 from ppdm_sql.rewrite.formula import Formula, target_tensor
 from ppdm_sql.rewrite.plan import Plan, PlannedAxis
-from ppdm_sql.rewrite.scan import Scan, count_rows, number
+from ppdm_sql.rewrite.scan import Scan, conjunction, count_rows, grouped, number, total
 
 Tensor = npt.NDArray[np.float64]
 
@@ -48,7 +48,9 @@ def conjunction_counts(axes: Sequence[PlannedAxis]) -> Iterator[exp.Expr]:
     choices = [[None, *_tested(axis)] for axis in axes]
     for chosen in itertools.product(*choices):
         tests = [axis.test(frozenset({cell})) for axis, cell in zip(axes, chosen, strict=True) if cell is not None]
-        yield exp.CountIf(this=exp.and_(*tests)) if tests else count_rows()
+        # DuckDB's COUNT_IF over nothing but NULL, or over no row at all, is NULL.
+        counted = exp.CountIf(this=conjunction([grouped(test) for test in tests] if len(tests) > 1 else tests))
+        yield exp.Coalesce(this=counted, expressions=[exp.Literal.number(0)]) if tests else count_rows()
 
 
 def conjunction_weights(weights: Tensor, axes: Sequence[PlannedAxis]) -> Tensor:
@@ -94,14 +96,10 @@ def _tested(axis: PlannedAxis) -> list[int]:
 
 
 def _combination(columns: Sequence[exp.Expr], weights: Tensor) -> exp.Expr:
-    parts: list[exp.Expr] = [
-        exp.Mul(this=number(weight), expression=column.copy())
-        for column, weight in zip(columns, weights, strict=True)
-        if weight != 0
-    ]
-    if not parts:
-        return number(0.0)
-    total = parts[0]
-    for part in parts[1:]:
-        total = exp.Add(this=total, expression=part)
-    return total
+    return total(
+        [
+            exp.Mul(this=number(weight), expression=column.copy())
+            for column, weight in zip(columns, weights, strict=True)
+            if weight != 0
+        ]
+    )

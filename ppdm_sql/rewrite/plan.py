@@ -12,6 +12,7 @@ from ppdm_sql.channels.cells import EXACT_AXIS, EXACT_CELLS, Cell, column_axis
 from ppdm_sql.policy.binding import BoundColumn
 from ppdm_sql.rewrite.formula import All, Atom, Formula, Some, axes_of, simplify
 from ppdm_sql.rewrite.query import Junction, Query, Test
+from ppdm_sql.rewrite.scan import conjunction, disjunction, grouped
 
 Measure = Callable[[Sequence[tuple[BoundColumn, Sequence[exp.Expr]]]], list[tuple[Cell, ...]]]
 """Asks an engine how a domain falls into cells under some terms; one answer a column."""
@@ -32,7 +33,7 @@ class PlannedAxis:
         if whole:
             return self.terms[whole[0]].copy()
         tests = [self._cell_test(cell) for cell in sorted(inside)]
-        return exp.paren(exp.or_(*tests)) if len(tests) > 1 else tests[0]
+        return grouped(disjunction(tests))
 
     def true_cells(self, term: int) -> frozenset[int]:
         """The cells in which a term is TRUE."""
@@ -50,14 +51,12 @@ class PlannedAxis:
         if any(c.fixed for c in self.cells):
             assert self.column is not None
             null = exp.Is(this=exp.column(exp.to_identifier(self.column.name, quoted=True)), expression=exp.Null())
-            tests.append(null if cell.fixed else exp.not_(null))
+            tests.append(null if cell.fixed else exp.Not(this=null))
         while rivals:
             term = max(range(len(self.terms)), key=lambda t: sum(c.truth[t] is not cell.truth[t] for c in rivals))
             rivals = [c for c in rivals if c.truth[term] is cell.truth[term]]
             tests.append(_truth_test(self.terms[term], cell.truth[term]))
-        if not tests:  # the only cell of its axis
-            tests.append(exp.true())
-        return exp.paren(exp.and_(*tests)) if len(tests) > 1 else tests[0]
+        return conjunction(tests) if len(tests) < 2 else grouped(conjunction(tests))
 
     @property
     def nullable(self) -> bool:
@@ -67,8 +66,8 @@ class PlannedAxis:
 
 def _truth_test(term: exp.Expr, truth: bool | None) -> exp.Expr:
     if truth is None:
-        return exp.Is(this=exp.paren(term.copy()), expression=exp.Null())
-    return exp.paren(term.copy()) if truth else exp.not_(exp.paren(term.copy()))
+        return exp.Is(this=grouped(term.copy()), expression=exp.Null())
+    return grouped(term.copy()) if truth else exp.Not(this=grouped(term.copy()))
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from ppdm_sql.rewrite.query import Query
@@ -25,16 +27,19 @@ class Scan:
 
     def select(self, extra: tuple[exp.Expr, ...] = ()) -> exp.Select:
         """The statement; `extra` are further grouping expressions."""
-        keys = [exp.alias_(key.copy(), key_name(i)) for i, key in enumerate(self.query.keys)]
-        cells = [exp.alias_(cell.copy(), cell_name(i)) for i, cell in enumerate(extra)]
-        columns = [exp.alias_(expression.copy(), name) for name, expression in self._columns.values()]
+        keys = [named(key.copy(), key_name(i)) for i, key in enumerate(self.query.keys)]
+        cells = [named(cell.copy(), cell_name(i)) for i, cell in enumerate(extra)]
+        columns = [named(expression, name) for name, expression in self._columns.values()]
         if not (keys or cells or columns):
-            columns = [exp.alias_(count_rows(), f"{PREFIX}n0")]
-        statement = exp.select(*keys, *cells, *columns).from_(self.query.table.copy())
+            columns = [named(count_rows(), f"{PREFIX}n0")]
+        statement = exp.Select(expressions=[*keys, *cells, *columns], from_=exp.From(this=self.query.table.copy()))
         if self.query.exact:
-            statement = statement.where(*(condition.copy() for condition in self.query.exact))
+            conditions = [grouped(condition.copy()) for condition in self.query.exact]
+            statement.set("where", exp.Where(this=conjunction(conditions)))
         grouping = [key.copy() for key in (*self.query.keys, *extra)]
-        return statement.group_by(*grouping) if grouping else statement
+        if grouping:
+            statement.set("group", exp.Group(expressions=grouping))
+        return statement
 
 
 def key_name(index: int) -> str:
@@ -55,6 +60,51 @@ def estimate_name(index: int) -> str:
 def error_name(index: int) -> str:
     """Name of an estimate's standard error between the steps."""
     return f"{PREFIX}s{index}"
+
+
+# sqlglot's own builders copy what they are given, at every level of a tree; these do not.
+
+
+def named(expression: exp.Expr, name: str, quoted: bool = False) -> exp.Alias:
+    """expression AS name."""
+    return exp.Alias(this=expression, alias=exp.Identifier(this=name, quoted=quoted))
+
+
+def grouped(expression: exp.Expr) -> exp.Expr:
+    """The expression in parentheses, where it could fall apart without."""
+    return exp.Paren(this=expression) if isinstance(expression, exp.Binary | exp.Not | exp.Between) else expression
+
+
+def typed(expression: exp.Expr, type_name: str) -> exp.Cast:
+    """CAST(expression AS type)."""
+    return exp.Cast(this=expression, to=exp.DataType(this=getattr(exp.DType, type_name)))
+
+
+def conjunction(conditions: Sequence[exp.Expr]) -> exp.Expr:
+    """The conditions joined by AND; TRUE without any."""
+    return _joined(exp.And, conditions) if conditions else exp.true()
+
+
+def disjunction(conditions: Sequence[exp.Expr]) -> exp.Expr:
+    """The conditions joined by OR; FALSE without any."""
+    return _joined(exp.Or, conditions) if conditions else exp.false()
+
+
+def total(parts: Sequence[exp.Expr]) -> exp.Expr:
+    """The parts joined by +."""
+    return _joined(exp.Add, parts) if parts else number(0.0)
+
+
+def _joined(kind: type[exp.Binary], parts: Sequence[exp.Expr]) -> exp.Expr:
+    result = parts[0]
+    for part in parts[1:]:
+        result = kind(this=result, expression=part)
+    return result
+
+
+def inner(statement: exp.Select, name: str) -> exp.Subquery:
+    """(statement) AS name."""
+    return exp.Subquery(this=statement, alias=exp.TableAlias(this=exp.to_identifier(name)))
 
 
 def count_rows() -> exp.Count:

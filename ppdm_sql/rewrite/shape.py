@@ -35,9 +35,20 @@ def check_structure(query: Query) -> Query:
     for part in ("pivots", "joins", "sample", "laterals", "when"):
         if query.table.args.get(part):
             refuse(query.sql, query.table, "only the table itself can be read from a release yet.", "")
+    for node in tree.find_all(exp.Columns, exp.PositionalColumn, exp.Star):
+        if not _plain_star(node):
+            refuse(query.sql, node, "it stands for columns without naming them.", "Name the columns.")
     if query.table.args.get("alias") is not None and query.table.args["alias"].args.get("columns"):
         refuse(query.sql, query.table, "renaming a release's columns is not supported yet.", "Name them in SELECT.")
     return query
+
+
+def _plain_star(node: exp.Expr) -> bool:
+    """Whether a star is all of a row, or counts rows."""
+    if not isinstance(node, exp.Star) or node.args.get("replace"):
+        return False
+    parent = node.parent.parent if isinstance(node.parent, exp.Column) else node.parent
+    return isinstance(parent, exp.Select | exp.Count)
 
 
 def split_where(query: Query) -> Query:
@@ -68,8 +79,7 @@ def touches_perturbed(query: Query) -> bool:
     tree = query.tree
     ours = any(node.name.lower() in PPDM_FUNCTIONS for node in tree.find_all(exp.Anonymous))
     star = any(not isinstance(node.parent, exp.Count) for node in tree.find_all(exp.Star))
-    whole = any(tree.find_all(exp.Columns))
-    return ours or star or whole or bool(query.perturbed_in(tree))
+    return ours or star or bool(query.perturbed_in(tree))
 
 
 def check_rows(query: Query) -> Query:
@@ -83,19 +93,37 @@ def check_rows(query: Query) -> Query:
             f"no row's {column} can be trusted, so rows cannot be picked by it: those found would not be those meant.",
             "Count them instead (SELECT count(*) ...), or read rows without this condition.",
         )
-    for part, why in (
-        ("order", "rows cannot be put in order by a value that is perturbed."),
-        ("distinct", "the distinct values of a perturbed column are not those of the original."),
-        ("qualify", "QUALIFY on a perturbed column would read it as if it were true."),
-    ):
-        node = tree.args.get(part)
-        everything = part == "distinct" and (query.perturbed_in(tree) or any(tree.find_all(exp.Star)))
-        if node is not None and (everything or query.perturbed_in(node)):
-            refuse(query.sql, tree if part == "distinct" else node, why, "Use exact columns there, or count.")
-    for window in tree.find_all(exp.Window):
-        if query.perturbed_in(window):
-            refuse(query.sql, window, "a window over a perturbed column would read it as if it were true.", "")
+    order = tree.args.get("order")
+    for item in order.expressions if order is not None else ():
+        if any(query.perturbed_in(node) for node in _ordered_by(query, item)):
+            why = "rows cannot be put in order by a value that is perturbed."
+            refuse(query.sql, item, why, "Order by exact columns.")
+    if tree.args.get("distinct") is not None:
+        why = "the distinct values of a perturbed column are not those of the original."
+        refuse(query.sql, tree, why, "Use exact columns there, or count.")
+    if tree.args.get("qualify") is not None:
+        refuse(query.sql, tree.args["qualify"], "QUALIFY on a release is not supported yet.", "")
+    for call in tree.find_all(exp.Func, exp.Window):
+        if query.perturbed_in(call) and not isinstance(call, exp.Cast | exp.Case | exp.If | exp.Connector):
+            refuse(
+                query.sql,
+                call,
+                "a function of a perturbed column would read it as if it were true.",
+                "Read the column itself, or count.",
+            )
     return query
+
+
+def _ordered_by(query: Query, item: exp.Expr) -> list[exp.Expr]:
+    """What an item of ORDER BY stands for: a position, an alias, ALL, or itself."""
+    items = query.tree.expressions
+    by = item.this if isinstance(item, exp.Ordered) else item
+    if isinstance(by, exp.Literal) and by.this.isdigit() and 1 <= int(by.this) <= len(items):
+        return [items[int(by.this) - 1]]
+    if isinstance(by, exp.Var):
+        return list(items)
+    aliases = {i.alias.casefold(): i for i in items if isinstance(i, exp.Alias)}
+    return [by, *(aliases[c.name.casefold()] for c in by.find_all(exp.Column) if c.meta.get("alias"))]
 
 
 def check_aggregation(query: Query) -> Query:

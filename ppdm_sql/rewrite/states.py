@@ -12,7 +12,7 @@ from ppdm_sql.errors import Unsupported
 from ppdm_sql.rewrite.counts import conjunction_counts, counts_to_states, states
 from ppdm_sql.rewrite.formula import Formula, target_tensor
 from ppdm_sql.rewrite.plan import Plan, PlannedAxis
-from ppdm_sql.rewrite.scan import Scan, cell_name, count_rows, key_name
+from ppdm_sql.rewrite.scan import Scan, cell_name, count_rows, key_name, typed
 
 MAX_COUNTED_STATES = 16
 """Up to here the states are counted by conjunctions, above by grouping."""
@@ -101,6 +101,6 @@ def _cell_number(axis: PlannedAxis) -> exp.Expr:
     """The number of the row's cell; the last needs no test."""
     tests = [exp.If(this=axis.test(frozenset({i})), true=exp.Literal.number(i)) for i in range(len(axis.cells) - 1)]
     if not tests:
-        return exp.cast(exp.Literal.number(0), "SMALLINT")
+        return typed(exp.Literal.number(0), "SMALLINT")
     last = exp.Literal.number(len(axis.cells) - 1)
-    return exp.cast(exp.Case(ifs=tests, default=last), "SMALLINT")
+    return typed(exp.Case(ifs=tests, default=last), "SMALLINT")

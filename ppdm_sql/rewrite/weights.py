@@ -15,7 +15,7 @@ from sqlglot import exp
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.rewrite.formula import FALSE, TRUE, All, Atom, Formula, components, most_shared_axis, restrict, simplify
 from ppdm_sql.rewrite.plan import Plan, PlannedAxis
-from ppdm_sql.rewrite.scan import Scan, number
+from ppdm_sql.rewrite.scan import Scan, number, total, typed
 
 FLOAT_ROWS = 10**8
 """Up to here the rounding of FLOAT weights stays below a hundredth of the standard error; DOUBLE is a sixth slower."""
@@ -33,16 +33,17 @@ class Weight:
     factors: int = 0
 
 
-def estimate_by_weights(scan: Scan, plan: Plan, formula: Formula) -> tuple[exp.Expr, exp.Expr]:
-    """The estimate and its variance from the sums of the weights and of their squares."""
+def estimate_by_weights(scan: Scan, plan: Plan, formula: Formula, with_error: bool) -> tuple[exp.Expr, exp.Expr | None]:
+    """The estimate, and its variance if asked for, from the sums of the weights and of their squares."""
     rows = plan.query.manifest.rows
     weight = _Builder(plan, "FLOAT" if rows <= FLOAT_ROWS else "DOUBLE").weight(formula)
     body = weight.sql if weight.sql is not None else number(1.0)
-    total = scan.add(_sum(body))
-    squares = scan.add(_sum(exp.Mul(this=exp.paren(body.copy()), expression=exp.paren(body.copy()))))
-    estimate = exp.Mul(this=number(weight.scale), expression=total)
+    estimate = exp.Mul(this=number(weight.scale), expression=scan.add(_sum(body)))
+    if not with_error:
+        return estimate, None
+    squares = scan.add(_sum(exp.Mul(this=exp.Paren(this=body.copy()), expression=exp.Paren(this=body.copy()))))
     square = exp.Mul(this=number(weight.scale**2), expression=squares)
-    return estimate, exp.Sub(this=square, expression=exp.paren(estimate.copy()))
+    return estimate, exp.Sub(this=square, expression=exp.Paren(this=estimate.copy()))
 
 
 class _Builder:
@@ -82,19 +83,19 @@ class _Builder:
         share = sum(axis.axis.shares[i] for i in inside)
         test = axis.test(inside)
         if axis.nullable:
-            test = exp.func("COALESCE", exp.paren(test), exp.false())
-        indicator: exp.Expr = exp.cast(exp.paren(test), self.sql_type)
+            test = exp.Coalesce(this=test, expressions=[exp.false()])
+        indicator: exp.Expr = typed(test, self.sql_type)
         shift = (1 - retain) * share
         if shift == 0 or axis.whole(inside):
             return Weight(1.0, indicator, 1)
-        shifted = exp.paren(exp.Sub(this=indicator, expression=self.constant(shift)))
+        shifted = exp.Paren(this=exp.Sub(this=indicator, expression=self.constant(shift)))
         if not axis.axis.fixed:
             return Weight(1 / retain, shifted, 1)
         assert axis.column is not None
         null = exp.Is(this=exp.column(exp.to_identifier(axis.column.name, quoted=True)), expression=exp.Null())
         kept = self.constant(retain if set(axis.axis.fixed) <= inside else 0.0)
         choice = exp.Case(ifs=[exp.If(this=null, true=kept)], default=shifted)
-        return Weight(1 / retain, exp.paren(choice), 1)
+        return Weight(1 / retain, choice, 1)
 
     def split(self, formula: Formula, axis: int) -> Weight:
         """Sum over the cells of one axis, those with the same remaining formula taken together."""
@@ -122,15 +123,12 @@ class _Builder:
         """The sum of weights."""
         if len(weights) == 1:
             return weights[0]
-        body: exp.Expr | None = None
-        for weight in weights:
-            part = self.scaled(weight)
-            body = part if body is None else exp.Add(this=body, expression=part)
-        return self.checked(Weight(1.0, exp.paren(body) if body else None, sum(w.factors for w in weights)))
+        body = exp.Paren(this=total([self.scaled(weight) for weight in weights]))
+        return self.checked(Weight(1.0, body, sum(weight.factors for weight in weights)))
 
     def complement(self, weight: Weight) -> Weight:
         """1 - weight."""
-        body = exp.paren(exp.Sub(this=self.constant(1.0), expression=self.scaled(weight)))
+        body = exp.Paren(this=exp.Sub(this=self.constant(1.0), expression=self.scaled(weight)))
         return Weight(1.0, body, weight.factors)
 
     def scaled(self, weight: Weight) -> exp.Expr:
@@ -140,7 +138,7 @@ class _Builder:
 
     def constant(self, value: float) -> exp.Expr:
         """A constant of the weights' type."""
-        return exp.cast(number(value), self.sql_type)
+        return typed(number(value), self.sql_type)
 
     def checked(self, weight: Weight) -> Weight:
         """Refuse a statement that would grow without end."""
@@ -153,4 +151,4 @@ class _Builder:
 
 
 def _sum(body: exp.Expr) -> exp.Expr:
-    return exp.func("COALESCE", exp.Sum(this=body.copy()), number(0.0))
+    return exp.Coalesce(this=exp.Sum(this=body), expressions=[number(0.0)])

@@ -1,0 +1,53 @@
+"""Fixtures shared by all tests: an original table, and releases of it at any retention."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from ppdm_sql.publish.release import publish
+
+sys.path.insert(0, str(Path(__file__).parent))  # the tests' own modules, such as people.py
+
+from people import people, policy
+
+ROWS = 20_000
+Release = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def original_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A DuckDB file with the original table, its grade an ENUM."""
+    path = tmp_path_factory.mktemp("original") / "original.duckdb"
+    with duckdb.connect(str(path)) as con:
+        con.register("generated", people(ROWS))
+        con.execute(
+            "CREATE TABLE people AS SELECT * REPLACE (grade::ENUM('low', 'middle', 'high') AS grade) FROM generated"
+        )
+        con.execute("CREATE TABLE plain AS SELECT range AS x FROM range(10)")
+    return path
+
+
+@pytest.fixture(scope="session")
+def original(original_file: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The original table, to ask for the truth."""
+    with duckdb.connect(str(original_file), read_only=True) as con:
+        yield con
+
+
+@pytest.fixture(scope="session")
+def release(tmp_path_factory: pytest.TempPathFactory, original_file: Path) -> Release:
+    """Publishes the original at a retention, with a numbered key; each release is made once."""
+    folder = tmp_path_factory.mktemp("releases")
+
+    def make(retain: float, number: int = 0) -> Path:
+        path = folder / f"people-{retain}-{number}.duckdb"
+        if not path.exists():
+            publish(f"{original_file}::people", policy(retain), to=path, key=folder / f"{number}.key")
+        return path
+
+    return make

@@ -1,0 +1,159 @@
+--! case: the smallest value
+SELECT min(age) FROM people;
+--! error: Unsupported: min("age") (line 1, column 8): age is perturbed and this aggregate of it cannot be reconstructed. An extreme value belongs to one row
+--! case: a sum
+SELECT region, sum(wage) FROM people GROUP BY region;
+--! error: Unsupported: sum("wage") (line 1, column 16)
+--! case: a sum of an exact column over rows picked by a perturbed one
+SELECT sum(weight) FROM people WHERE age > 30;
+--! error: Unsupported: sum("weight") (line 1, column 8): the rows it runs over are picked by age, which is perturbed.
+--! case: distinct values
+SELECT count(DISTINCT age) FROM people;
+--! error: Unsupported: count(DISTINCT "age") (line 1, column 8)
+--! case: distinct rows
+SELECT DISTINCT age, sex FROM people;
+--! error: Unsupported: SELECT DISTINCT "age", "sex" FROM people
+--! case: rows picked by a perturbed column
+SELECT id FROM people WHERE age > 30;
+--! error: Unsupported: "age" > 30 (line 1, column 29): no row's age can be trusted
+--! case: rows ordered by a perturbed column
+SELECT id FROM people ORDER BY wage DESC LIMIT 1;
+--! error: Unsupported: "wage" DESC (line 1, column 32): rows cannot be put in order
+--! case: a window
+SELECT id, rank() OVER (ORDER BY wage) FROM people;
+--! error: Unsupported: rank() OVER (ORDER BY "wage")
+--! case: a window over estimates
+SELECT region, sum(count(*)) OVER () FROM people WHERE age > 3 GROUP BY region;
+--! error: Unsupported: sum(count(*)) OVER () (line 1, column 16)
+--! case: an aggregate that sqlglot does not know
+SELECT mad(age) FROM people;
+--! error: Unsupported: mad("age") (line 1, column 8)
+--! case: an aggregate that sqlglot does not know, beside a count
+SELECT count(*), mad(age) FROM people;
+--! error: "age" (line 1, column 22): it must appear in GROUP BY, or inside an aggregate.
+--! case: group by a perturbed column
+SELECT age, count(*) FROM people GROUP BY age;
+--! error: Unsupported: "age" (line 1, column 43): grouping by a perturbed column is not supported yet.
+--! case: a join on a perturbed column
+SELECT count(*) FROM people JOIN plain ON people.age = plain.x;
+--! error: Unsupported: JOIN plain ON people.age = plain.x
+--! case: a self join
+SELECT count(*) FROM people a JOIN people b ON a.id = b.id;
+--! error: Unsupported: people AS b (line 1, column 36)
+--! case: a comma join
+SELECT count(*) FROM people, plain;
+--! error: Unsupported:
+--! case: two perturbed columns in one comparison
+SELECT count(*) FROM people WHERE age < hours;
+--! error: Unsupported: "age" < "hours" (line 1, column 35): it compares the perturbed columns age and hours with each other.
+--! case: a perturbed column against an exact one
+SELECT count(*) FROM people WHERE age < weight;
+--! error: Unsupported: "age" < "weight" (line 1, column 35): it mixes the perturbed column age with exact ones.
+--! case: a subquery in FROM
+SELECT count(*) FROM (SELECT * FROM people) AS s WHERE s.age > 30;
+--! error: Unsupported: a subquery in FROM
+--! case: a subquery in WHERE
+SELECT count(*) FROM people WHERE age > (SELECT avg(x) FROM plain);
+--! error: Unsupported: (SELECT avg(x) FROM plain) (line 1, column 49)
+--! case: a common table expression
+WITH p AS (SELECT * FROM people) SELECT count(*) FROM p WHERE age > 30;
+--! error: Unsupported: WITH p AS
+--! case: a union
+SELECT count(*) FROM people WHERE age > 30 UNION ALL SELECT 1;
+--! error: Unsupported: UNION on the release people
+--! case: a sample
+SELECT count(*) FROM people USING SAMPLE 10 PERCENT;
+--! error: Unsupported:
+--! case: grouping sets
+SELECT region, count(*) FROM people WHERE age > 30 GROUP BY ROLLUP (region);
+--! error: Unsupported: ROLLUP ("region") (line 1, column 69)
+--! case: a summary
+SUMMARIZE people;
+--! error: Unsupported: SUMMARIZE people (line 1, column 11) would read perturbed values as true ones.
+--! case: an insert
+INSERT INTO people SELECT * FROM people;
+--! error: Unsupported: INSERT on the release people
+--! case: an update
+UPDATE people SET age = 3;
+--! error: Unsupported: UPDATE on the release people
+--! case: a delete
+DELETE FROM people;
+--! error: Unsupported: DELETE on the release people
+--! case: a drop
+DROP TABLE people;
+--! error: Unsupported: DROP on the release people
+--! case: a copy
+COPY (SELECT count(*) FROM people WHERE age > 30) TO 'x.csv';
+--! error: Unsupported: COPY on the release people
+--! case: a table made of perturbed rows
+CREATE TABLE copied AS SELECT * FROM people;
+--! error: Unsupported: CREATE on the release people
+--! case: a prepared statement
+PREPARE q AS SELECT avg(age) FROM people;
+--! error: this statement names a release in a form that cannot be checked
+--! case: DuckDB's own plan
+EXPLAIN ANALYZE SELECT count(*) FROM people WHERE age > 30;
+--! error: this statement names a release in a form that cannot be checked: Use con.explain
+--! case: SQL in a string
+SELECT * FROM query('SELECT avg(age) FROM people');
+--! error: Unsupported: QUERY('SELECT avg(age) FROM people')
+--! case: a table's name in a string
+SELECT avg(age) FROM query_table('people');
+--! error: Unsupported:
+--! case: a view that reads the release
+SELECT avg(age) FROM everybody;
+--! error: Unsupported: everybody (line 1, column 22) reads a release, and views
+--! case: a view that reads such a view
+SELECT avg(age) FROM indirect;
+--! error: Unsupported: indirect (line 1, column 22) reads a release
+--! case: a table macro that reads the release
+SELECT * FROM leak();
+--! error: Unsupported: LEAK()
+--! case: PIVOT
+PIVOT people ON sex USING avg(age);
+--! error: Unsupported:
+--! case: renamed columns
+SELECT count(*) FROM people AS p(a, b, c) WHERE b > 30;
+--! error: Unsupported: people AS p(a, b, c)
+--! case: a random number in a predicate
+SELECT count(*) FROM people WHERE age > 100 * random();
+--! error: Unsupported: RANDOM() (line 1, column 47): it gives another value at each call
+--! case: an unknown column
+SELECT count(*) FROM people WHERE agee > 30;
+--! error: agee (line 1, column 35): people has no such column. Did you mean 'age'?
+--! case: the error of an expression
+SELECT ppdm_error(2 * count(*)) FROM people WHERE age > 30;
+--! error: Unsupported: ppdm_error(2 * count(*)) (line 1, column 8): the error of this expression is not known yet.
+--! case: an aggregate inside an aggregate
+SELECT count(count(age)) FROM people;
+--! error: Unsupported: NOT count("age") IS NULL (line 1, column 14): aggregates cannot stand inside
+--! case: a comparison that DuckDB does not allow
+SELECT count(*) FROM people WHERE age > 'thirty';
+--! error: Conversion Error
+--! case: COLUMNS
+SELECT max(COLUMNS('a.*')) FROM people;
+--! error: Unsupported:
+--! case: whole rows
+SELECT max(people) FROM people;
+--! error: people (line 1, column 12)
+--! case: rows ordered by the position of a perturbed column
+SELECT id, age FROM people ORDER BY 2;
+--! error: Unsupported: 2 (line 1, column 37): rows cannot be put in order
+--! case: rows ordered by an alias of a perturbed column
+SELECT id, age AS a FROM people ORDER BY a LIMIT 1;
+--! error: Unsupported: a (line 1, column 42): rows cannot be put in order
+--! case: rows ordered by all columns
+SELECT id, age FROM people ORDER BY ALL;
+--! error: Unsupported: ALL
+--! case: a column by its position
+SELECT max(#2) FROM people;
+--! error: Unsupported: #2 (somewhere in the query): it stands for columns without naming them.
+--! case: an aggregate inside a star
+SELECT * REPLACE (max(age) AS age) FROM people;
+--! error: Unsupported: * REPLACE
+--! case: an aggregate of a star
+SELECT max(*) FROM people;
+--! error: Unsupported: * (line 1, column 12)
+--! case: distinct whole rows
+SELECT count(DISTINCT *) FROM people;
+--! error: Unsupported: *

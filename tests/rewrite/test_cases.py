@@ -1,0 +1,108 @@
+"""Every case of the case files: refused as it says, or answered, and then compared with the truth."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+from rewrite.case_files import Case, read_cases
+
+import ppdm_sql
+from ppdm_sql.connection import Connection
+from ppdm_sql.errors import PpdmError, Unsupported
+from ppdm_sql.rewrite.parse import parse
+
+CASES = read_cases()
+ACCEPTED = [case for case in CASES if case.accepted]
+BOUNDS = re.compile(r"ppdm_(?:low|high)\(")
+ERROR = re.compile(r"ppdm_error\((?:[^()]|\([^()]*\))*\)")
+
+
+def named(case: Case) -> str:
+    return f"{case.file}: {case.name}"
+
+
+def plain(sql: str) -> str:
+    """The question put to the original: bounds are the value itself, errors are nothing."""
+    return BOUNDS.sub("(", ERROR.sub("0.0", sql))
+
+
+def opened(path: Path) -> Connection:
+    con = ppdm_sql.connect(":memory:")
+    con.execute(f"ATTACH '{path}' AS release (READ_ONLY); USE release")
+    con.execute("CREATE TEMP TABLE plain AS SELECT range AS x FROM range(10)")
+    con._con.execute("CREATE TEMP VIEW everybody AS SELECT * FROM release.main.people")
+    con._con.execute("CREATE TEMP VIEW indirect AS SELECT * FROM everybody")
+    con._con.execute("CREATE TEMP MACRO leak() AS TABLE SELECT avg(age) FROM release.main.people")
+    return con
+
+
+@pytest.fixture(scope="module")
+def exact(release) -> Iterator[Connection]:
+    with opened(release(1.0)) as con:
+        yield con
+
+
+def rows_of(result: duckdb.DuckDBPyRelation, keep_order: bool) -> list[tuple[object, ...]]:
+    rows = result.fetchall()
+    return rows if keep_order else sorted(rows, key=repr)
+
+
+def test_there_are_many_cases_with_different_names():
+    assert len(CASES) >= 130
+    assert len({named(case) for case in CASES}) == len(CASES)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.error], ids=named)
+def test_refused_with_its_reason(case, exact):
+    with pytest.raises((PpdmError, duckdb.Error)) as caught:
+        exact.sql(case.sql).fetchall()
+    assert str(caught.value).startswith(case.error)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.untouched], ids=named)
+def test_untouched_statements_run_as_they_are(case, exact):
+    assert exact.sql(case.sql).fetchall() == exact._con.sql(case.sql).fetchall()
+    assert "reconstructed" not in exact.explain(case.sql)
+
+
+@pytest.mark.parametrize("method", ["inversion", "bayes"])
+@pytest.mark.parametrize("case", ACCEPTED, ids=named)
+def test_with_retention_one_the_answer_is_the_plain_one(case, method, exact, original):
+    exact.execute(f"SET ppdm_method = '{method}'")
+    if method == "bayes" and case.only_inversion:
+        with pytest.raises(Unsupported, match="Bayes reconstructs at most"):
+            exact.sql(case.sql)
+        return
+    keep_order = "ORDER BY" in case.sql
+    truth = rows_of(original.sql(plain(case.sql)), keep_order)
+    assert rows_of(exact.sql(case.sql), keep_order) == truth
+
+
+@pytest.mark.parametrize("case", ACCEPTED, ids=named)
+def test_result_columns_have_the_names_that_duckdb_gives(case, exact, original):
+    simple = re.search(r"SELECT (?:count\((?:\*|\w+)\)|\w+, .*|.* AS \w+) FROM", case.sql)
+    exact.execute("RESET ppdm_method")
+    if simple and "ppdm_" not in case.sql:
+        assert exact.sql(case.sql).columns == original.sql(case.sql).columns
+
+
+@pytest.mark.parametrize("case", ACCEPTED, ids=named)
+def test_rewriting_leaves_the_input_alone_and_gives_sql_that_parses(case, release):
+    with opened(release(0.5)) as con:
+        before = parse(case.sql)
+        con.sql(case.sql)
+        assert parse(case.sql) == before
+        text = con.explain(case.sql)
+        assert "SQL:" in text
+        for statement in text.split("SQL:\n")[1:]:
+            assert parse(statement) is not None
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.expect], ids=named)
+def test_the_sql_that_runs(case, release):
+    with opened(release(0.5)) as con:
+        assert con.explain(case.sql).split("SQL:\n")[1].split() == case.expect.split()

@@ -1,0 +1,44 @@
+"""Writes the SQL that runs into the case files, for every case that has `--! expect`; look at the difference it makes.
+
+Run as `python tests/rewrite/update_expected.py`.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import duckdb
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from people import people, policy
+from rewrite.case_files import FOLDER, read_cases
+
+import ppdm_sql
+from ppdm_sql.publish.release import publish
+
+
+def main() -> None:
+    """Publish the people once, and explain every such case."""
+    with tempfile.TemporaryDirectory() as folder, duckdb.connect() as source:
+        source.register("generated", people(1000))
+        relation = source.sql("SELECT * REPLACE (grade::ENUM('low', 'middle', 'high') AS grade) FROM generated")
+        publish(relation, policy(0.5), to=f"{folder}/people.duckdb", key=f"{folder}/key")
+        with ppdm_sql.connect(f"{folder}/people.duckdb") as con:
+            for case in read_cases():
+                if case.expect is not None:
+                    path = FOLDER / f"{case.file}.sql"
+                    text = path.read_text(encoding="utf-8")
+                    start = text.index(f"--! case: {case.name}\n")
+                    mark = text.index("--! expect", start) + len("--! expect\n")
+                    end = text.find("--! case:", mark)
+                    tail = "" if end < 0 else text[end:]
+                    found = con.explain(case.sql).split("SQL:\n")[1]
+                    plain = "\n".join(line.removeprefix("  ") for line in found.splitlines())
+                    path.write_text(f"{text[:mark]}{plain}\n{tail}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
