@@ -19,6 +19,7 @@ from ppdm_sql.publish.names import quote_path
 from ppdm_sql.publish.pipeline import Batches
 from ppdm_sql.publish.targets import Writer, writing
 
+COMPRESSION = "zstd"
 ROWS_A_GROUP = 262_144
 """Rows of a row group: enough for good compression, few enough for readers on many cores."""
 
@@ -51,7 +52,7 @@ class ParquetWriter(Writer):
     def write(self, schema: pa.Schema, batches: Batches) -> None:
         """Batch after batch, under the released names."""
         released = self._released(schema)
-        self._writer = writing(self._where, lambda: pq.ParquetWriter(self._aside, released, compression="zstd"))
+        self._writer = writing(self._where, lambda: pq.ParquetWriter(self._aside, released, compression=COMPRESSION))
         for batch in batches:
             writing(self._where, partial(self._write_batch, batch, released))
 

@@ -23,6 +23,12 @@ _REMEDIES = {
     "ConnectionException": "the file is open in this process with other settings. Close that connection, or pass it as "
     "(connection, query)",
 }
+_KINDS = {
+    "Conversion": "ConversionException",
+    "Invalid Input": "InvalidInputException",
+    "Out of Memory": "OutOfMemoryException",
+    "IO": "IOException",
+}
 _ANY_REMEDY = "check that it can be read from end to end"
 
 
@@ -36,8 +42,17 @@ def guarded(where: str, action: Callable[[], Result]) -> Result:
     except PpdmError:
         raise
     except Exception as error:
-        name = type(error).__name__
+        name = _kind(error)
     raise SourceError(f"{where} cannot be read: {_REMEDIES.get(name, _ANY_REMEDY)} ({name}).")
+
+
+def _kind(error: Exception) -> str:
+    """The error's class; a stream wraps DuckDB's own into a general one, whose text begins with the kind."""
+    text = str(error)[:200]
+    for word, kind in _KINDS.items():
+        if f"{word} Error" in text:
+            return kind
+    return type(error).__name__
 
 
 def batches_of(where: str, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:

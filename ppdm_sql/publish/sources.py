@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pyarrow.dataset as pads
+import pyarrow.parquet as pq
 from duckdb.sqltypes import DuckDBPyType
 
 from ppdm_sql.errors import SourceError
@@ -79,20 +80,31 @@ def _connection(path: str = ":memory:") -> Iterator[duckdb.DuckDBPyConnection]:
         own.close()
 
 
-def _source(where: str, make: Callable[[], duckdb.DuckDBPyRelation], rows: int | None = None) -> Source:
+def _source(
+    where: str,
+    make: Callable[[], duckdb.DuckDBPyRelation],
+    rows: int | None = None,
+    given: Iterable[Any] = (),
+) -> Source:
+    """`given` are the names as the object has them: DuckDB would rename AGE beside age to AGE_1, and release it."""
+    _check_names(where, [str(name) for name in given])
     relation = guarded(where, make)
     if relation is None:
         raise SourceError(f"{where} gives no rows: it must be a SELECT.")
     names, types = guarded(where, lambda: (tuple(relation.columns), tuple(relation.types)))
+    _check_names(where, names)
+    return Source(where, relation, names, types, rows)
+
+
+def _check_names(where: str, names: Iterable[str]) -> None:
     seen: dict[str, str] = {}
     for name in names:
-        if name.casefold() in seen:
+        folded = name.casefold()
+        if folded in seen:
             raise SourceError(
-                f"{where} has the columns {seen[name.casefold()]!r} and {name!r}, which SQL cannot tell apart: "
-                "rename one."
+                f"{where} has the columns {seen[folded]!r} and {name!r}, which SQL cannot tell apart: rename one."
             )
-        seen[name.casefold()] = name
-    return Source(where, relation, names, types, rows)
+        seen[folded] = name
 
 
 def _open_object(own: duckdb.DuckDBPyConnection, source: Any) -> Source:
@@ -100,13 +112,14 @@ def _open_object(own: duckdb.DuckDBPyConnection, source: Any) -> Source:
     where = f"the source ({kind})"
     if isinstance(source, pa.Table | pa.RecordBatch):
         table = pa.Table.from_batches([source]) if isinstance(source, pa.RecordBatch) else source
-        return _source(where, lambda: own.from_arrow(table), table.num_rows)
+        return _source(where, lambda: own.from_arrow(table), table.num_rows, table.schema.names)
     if isinstance(source, pa.RecordBatchReader | pads.Dataset):
-        return _source(where, lambda: own.from_arrow(source))
+        return _source(where, lambda: own.from_arrow(source), given=source.schema.names)
     if kind == "pandas.DataFrame":
-        return _source(where, lambda: own.from_df(source), len(source))
+        return _source(where, lambda: own.from_df(source), len(source), source.columns)
     if hasattr(source, "__arrow_c_stream__"):
-        return _source(where, lambda: own.from_arrow(pa.RecordBatchReader.from_stream(source)))
+        stream = guarded(where, lambda: pa.RecordBatchReader.from_stream(source))
+        return _source(where, lambda: own.from_arrow(stream), given=stream.schema.names)
     raise SourceError(f"a source cannot be {type(source).__name__!r}. {_KINDS}")
 
 
@@ -132,7 +145,9 @@ def _open_path(text: str, policy: Policy) -> Iterator[Source]:
     with _connection() as own:
         if lower.endswith(PARQUET_ENDINGS):
             query = f"FROM read_parquet([{_list(files)}])"
-            yield _source(where, lambda: own.sql(query), _parquet_rows(own, where, files))
+            rows = _parquet_rows(own, where, files)
+            given = guarded(where, lambda: pq.read_schema(files[0]).names)
+            yield _source(where, lambda: own.sql(query), rows, given)
         else:
             yield _open_csv(own, where, files, policy, tabs=".tsv" in lower)
 
@@ -170,9 +185,11 @@ def _parquet_rows(own: duckdb.DuckDBPyConnection, where: str, files: list[Path])
 
 def _open_csv(own: duckdb.DuckDBPyConnection, where: str, files: list[Path], policy: Policy, *, tabs: bool) -> Source:
     """A policy names columns, so a first line with names is taken for granted."""
-    options = ["header = true"] + (["delim = '\t'"] if tabs else [])
-    call = f"FROM read_csv([{_list(files)}], {', '.join(options)}"
-    found = _source(where, lambda: own.sql(f"{call})"))
+    tab = ", delim = '\t'" if tabs else ""
+    first = f"FROM read_csv({quote_path(files[0])}, header = false, all_varchar = true{tab}) LIMIT 1"
+    given = [name for line in guarded(where, lambda: own.sql(first).fetchall()) for name in line if name is not None]
+    call = f"FROM read_csv([{_list(files)}], header = true{tab}"
+    found = _source(where, lambda: own.sql(f"{call})"), given=given)
     listed = {
         c.name.casefold()
         for c in policy.perturbed
