@@ -13,6 +13,7 @@ from ppdm_sql.publish.release import publish
 
 sys.path.insert(0, str(Path(__file__).parent))  # the tests' own modules, such as people.py
 
+from keys import write_key
 from people import people, policy
 
 ROWS = 20_000
@@ -47,7 +48,7 @@ def release(tmp_path_factory: pytest.TempPathFactory, original_file: Path) -> Re
     def make(retain: float, number: int = 0) -> Path:
         path = folder / f"people-{retain}-{number}.duckdb"
         if not path.exists():
-            publish(f"{original_file}::people", policy(retain), to=path, key=folder / f"{number}.key")
+            publish(f"{original_file}::people", policy(retain), to=path, key=write_key(folder, number))
         return path
 
     return make

@@ -29,6 +29,8 @@ class PlannedAxis:
 
     def test(self, inside: frozenset[int]) -> exp.Expr:
         """SQL that is TRUE where the row lies in one of the cells, and FALSE or NULL elsewhere."""
+        if self.column is None and inside == {1}:  # the rest holds the rows for which the predicate is NULL, too
+            return exp.Not(this=exp.Coalesce(this=self.terms[0].copy(), expressions=[exp.false()]))
         whole = [i for i, term in enumerate(self.terms) if self.true_cells(i) == inside]
         if whole:
             return self.terms[whole[0]].copy()

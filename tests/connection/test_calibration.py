@@ -2,23 +2,64 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from pathlib import Path
+
 import duckdb
 import numpy as np
 import pytest
+from keys import write_key
 from people import people, policy
 from random_queries import random_count
 
 import ppdm_sql
+from ppdm_sql.channels.axis import Axis
 from ppdm_sql.publish.release import publish
+from ppdm_sql.rewrite import plan as planning
 
 RELEASES = 20
 QUERIES = 200
 ROWS = 5_000
 
 
-@pytest.fixture(scope="module")
-def answers(tmp_path_factory) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+@dataclass(frozen=True)
+class Answers:
     """Truths (queries,), estimates and standard errors (releases, queries)."""
+
+    truths: np.ndarray
+    estimates: np.ndarray
+    errors: np.ndarray
+
+    @property
+    def scores(self) -> np.ndarray:
+        """z of every query whose answer is uncertain, shape (releases, queries)."""
+        uncertain = (self.errors > 0).all(axis=0)
+        assert uncertain.mean() > 0.9
+        return (self.estimates[:, uncertain] - self.truths[uncertain]) / self.errors[:, uncertain]
+
+
+@dataclass(frozen=True)
+class World:
+    """A table, its releases under different keys, and questions."""
+
+    source: duckdb.DuckDBPyConnection
+    releases: list[Path]
+    queries: list[str]
+
+    def answers(self, method: str = "auto") -> Answers:
+        truths = np.array([self.source.execute(query).fetchall()[0][0] for query in self.queries], dtype=float)
+        asked = [query.replace("count(*)", "count(*), ppdm_error(count(*))") for query in self.queries]
+        found = []
+        for path in self.releases:
+            with ppdm_sql.connect(path, read_only=True) as con:
+                con.execute(f"SET ppdm_method = '{method}'")
+                found.append([con.execute(query).fetchone() for query in asked])
+        estimates, errors = np.moveaxis(np.array(found, dtype=float), 2, 0)
+        return Answers(truths, estimates, errors)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
     folder = tmp_path_factory.mktemp("calibration")
     rng = np.random.default_rng(20261118)
     queries = [random_count(rng) for _ in range(QUERIES)]
@@ -27,49 +68,74 @@ def answers(tmp_path_factory) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         source.execute(
             "CREATE TABLE people AS SELECT * REPLACE (grade::ENUM('low', 'middle', 'high') AS grade) FROM generated"
         )
-        truths = np.array([source.execute(query).fetchall()[0][0] for query in queries], dtype=float)
-        asked = [query.replace("count(*)", "count(*), ppdm_error(count(*))") for query in queries]
-        found = []
-        for number in range(RELEASES):
-            path = folder / f"{number}.duckdb"
-            publish(source.table("people"), policy(0.5), to=path, key=folder / f"{number}.key")
-            with ppdm_sql.connect(path, read_only=True) as con:
-                found.append([con.execute(query).fetchone() for query in asked])
-    estimates, errors = np.moveaxis(np.array(found, dtype=float), 2, 0)
-    return truths, estimates, errors
+        releases = [folder / f"{number}.duckdb" for number in range(RELEASES)]
+        for number, path in enumerate(releases):
+            publish(source.table("people"), policy(0.5), to=path, key=write_key(folder, number))
+        yield World(source, releases, queries)
 
 
-def scores(answers: tuple[np.ndarray, np.ndarray, np.ndarray]) -> np.ndarray:
-    """z of every query whose answer is uncertain, shape (releases, queries)."""
-    truths, estimates, errors = answers
-    uncertain = (errors > 0).all(axis=0)
-    assert uncertain.sum() > 0.9 * QUERIES
-    return (estimates[:, uncertain] - truths[uncertain]) / errors[:, uncertain]
+@pytest.fixture(scope="module")
+def answers(world) -> Answers:
+    return world.answers()
+
+
+def bias(z: np.ndarray) -> float:
+    """The mean of z in its own standard errors; queries on one release share its coins, releases are independent."""
+    means = z.mean(axis=1)
+    return float(abs(means.mean()) / (means.std(ddof=1) / np.sqrt(len(means))))
+
+
+def spread(z: np.ndarray) -> float:
+    return float((z**2).mean())
 
 
 def test_certain_answers_are_the_truth(answers):
-    truths, estimates, errors = answers
-    certain = errors == 0
-    np.testing.assert_allclose(estimates[certain], np.broadcast_to(truths, certain.shape)[certain], atol=1e-6)
+    certain = answers.errors == 0
+    truths = np.broadcast_to(answers.truths, certain.shape)
+    np.testing.assert_allclose(answers.estimates[certain], truths[certain], atol=1e-6)
 
 
 def test_estimates_are_unbiased(answers):
-    z = scores(answers)
-    means = z.mean(axis=1)  # queries on one release share its coins, releases are independent
-    assert abs(means.mean()) < 3.5 * means.std(ddof=1) / np.sqrt(RELEASES)
-    per_query = z.mean(axis=0) * np.sqrt(RELEASES)  # each is standard normal
+    assert bias(answers.scores) < 3.5
+    per_query = answers.scores.mean(axis=0) * np.sqrt(RELEASES)  # each is standard normal
     assert np.abs(per_query).max() < 4.5
-    assert 0.8 < per_query.var() < 1.2
 
 
 def test_errors_are_as_large_as_they_say(answers):
-    z = scores(answers)
-    spread = (z**2).mean(axis=1)
-    assert abs(spread.mean() - 1) < 3.5 * spread.std(ddof=1) / np.sqrt(RELEASES)
-    assert abs(spread.mean() - 1) < 0.06
+    assert 0.92 < spread(answers.scores) < 1.08
 
 
 def test_intervals_cover_as_often_as_they_promise(answers):
-    z = np.abs(scores(answers))
+    z = np.abs(answers.scores)
     assert 0.93 < (z < 1.959964).mean() < 0.97
     assert 0.47 < (z < 0.674490).mean() < 0.53
+
+
+def test_a_wrong_share_would_be_seen(world, monkeypatch):
+    def papers_measure(column, cells) -> Axis:
+        """The paper's (high - low) / (max - min), which is right for reals only."""
+        axis = planning_column_axis(column, cells)
+        first = max(axis.shares[0] - 1 / column.size, 0.0) if len(axis.shares) > 1 else axis.shares[0]
+        return replace(axis, shares=(first, *axis.shares[1:-1], axis.shares[-1] + axis.shares[0] - first))
+
+    planning_column_axis = planning.column_axis
+    monkeypatch.setattr(planning, "column_axis", papers_measure)
+    few = replace(world, queries=["SELECT count(*) FROM people WHERE hours BETWEEN 30 AND 45"])
+    broken = few.answers()
+    assert bias(broken.scores) > 2
+    assert abs(broken.scores.mean()) > 0.3
+
+
+def test_a_wrong_retention_would_be_seen(world, monkeypatch):
+    original = planning.column_axis
+    monkeypatch.setattr(planning, "column_axis", lambda c, cells: replace(original(c, cells), retain=c.retain * 1.05))
+    broken = replace(world, queries=world.queries[:40]).answers()
+    per_query = broken.scores.mean(axis=0) * np.sqrt(RELEASES)
+    assert np.abs(per_query).max() > 4.5 or spread(broken.scores) > 1.08
+
+
+def test_bayes_agrees_with_inversion_where_every_state_is_positive(world):
+    few = replace(world, queries=["SELECT count(*) FROM people WHERE age > 40 AND hours > 40"])
+    inversion, bayes = few.answers("inversion"), few.answers("bayes")
+    np.testing.assert_allclose(bayes.estimates, inversion.estimates, rtol=1e-4)
+    np.testing.assert_allclose(bayes.errors, inversion.errors, rtol=0.3)

@@ -454,3 +454,5 @@ SELECT region, count(*) AS n, sum(weight) AS w FROM people WHERE sex = 'F' GROUP
 --! case: thirty predicates
 SELECT count(*) FROM people WHERE age > 17 AND age > 18 AND age <> 19 AND age <> 20 AND age <> 21 AND age < 90 AND age < 89 AND hours > 1 AND hours > 2 AND hours <> 3 AND hours <> 4 AND hours < 99 AND hours < 98 AND (education > 1 OR education IS NULL) AND (education <> 2 OR education IS NULL) AND wage > 1 AND wage > 2 AND wage < 1999 AND salary > 1 AND salary > 2 AND birth > DATE '1930-02-01' AND birth > DATE '1930-03-01' AND seen > TIMESTAMP '2020-01-02' AND seen < TIMESTAMP '2023-12-30' AND (occupation <> 'Zoë' OR occupation IS NULL) AND "Order" > -5 AND "Order" < 5 AND sex IN ('F', 'M') AND weight > 0 AND weight < 100000;
 --! too many states for Bayes
+--! case: the complement of an exact predicate that may be NULL, in a sum of weights
+SELECT count(*) FROM people WHERE hours <= 39 AND (region = 'north' OR extract(year FROM birth) < 1969 OR education IS NULL) AND age > 20;
