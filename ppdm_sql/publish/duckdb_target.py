@@ -14,13 +14,13 @@ from ppdm_sql.errors import TargetError
 from ppdm_sql.policy import Manifest
 from ppdm_sql.policy.manifest import MANIFEST_TABLE
 from ppdm_sql.publish.layout import Layout
+from ppdm_sql.publish.memory import bounded
 from ppdm_sql.publish.names import quote_name, quote_text
 from ppdm_sql.publish.pipeline import Batches
 from ppdm_sql.publish.targets import Writer, writing
 
 STORAGE_VERSION = "v1.0.0"
 """The oldest format that DuckDB writes: every client since June 2024 reads it."""
-WRITING_MEMORY = "512MB"
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class DuckdbWriter(Writer):
             writing(self._where, lambda: shutil.copyfile(target, aside))
         self._connection = duckdb.connect()
         self._attach(aside, "release")
-        self._connection.execute(f"SET memory_limit = '{WRITING_MEMORY}'")
+        bounded(self._connection, len(layout.columns))
         self._connection.execute("SET temp_directory = ''")
 
     def types(self, schema: pa.Schema) -> list[str]:

@@ -14,9 +14,12 @@ from ppdm_sql.publish.names import nearest, quote_name, quote_text
 from ppdm_sql.publish.sources import Source
 from ppdm_sql.publish.transport import travelling
 
-_WIDE = ("BLOB", "VARCHAR", "JSON")  # and nested types: one value may be as large as it likes
+_WIDE = ("BLOB", "VARCHAR", "JSON")  # one value may be as large as it likes
+_NESTED = ("STRUCT(", "MAP(", "UNION(", "TUPLE(")
 ROWS_A_BATCH = 524_288
 ROWS_A_WIDE_BATCH = 131_072
+VALUES_A_BATCH = 16_777_216
+LEAST_ROWS_A_BATCH = 32_768
 
 
 @dataclass(frozen=True)
@@ -45,10 +48,11 @@ class Layout:
 
     @property
     def batch_rows(self) -> int:
-        """Rows of a batch, fewer where single values may be large."""
+        """Rows of a batch, fewer where there are many columns, or single values may be large."""
         exact = (column.type for column in self.columns if column.perturbed is None)
-        wide = any(kind in _WIDE or (kind.endswith(("]", ")")) and not kind.startswith("DECIMAL")) for kind in exact)
-        return ROWS_A_WIDE_BATCH if wide else ROWS_A_BATCH
+        wide = any(kind in _WIDE or kind.endswith("]") or kind.startswith(_NESTED) for kind in exact)
+        most = ROWS_A_WIDE_BATCH if wide else ROWS_A_BATCH
+        return max(min(most, VALUES_A_BATCH // len(self.columns)), min(most, LEAST_ROWS_A_BATCH))
 
 
 def lay_out(policy: Policy, source: Source, *, parquet: bool) -> Layout:

@@ -109,7 +109,10 @@ def _check_key_path(key: str | Path | bytes, target: Path, sources: list[Path]) 
         if len(key) != KEY_BYTES:
             raise KeyFileError(f"a key has {KEY_BYTES} bytes, this one has {len(key)}.")
         return
-    path = Path(key).resolve()
+    try:
+        path = Path(key).resolve()
+    except (OSError, ValueError, RuntimeError):
+        raise KeyFileError(f"key {str(key)!r} is not a path that can be used.") from None
     if path == target.resolve() or target.resolve() in path.parents:
         raise KeyFileError(f"key {str(key)!r} is where the release goes: whoever gets the release would have the key.")
     if path in [source.resolve() for source in sources]:

@@ -17,13 +17,13 @@ from duckdb.sqltypes import DuckDBPyType
 from ppdm_sql.errors import SourceError
 from ppdm_sql.policy import Policy
 from ppdm_sql.policy.domain import Values
+from ppdm_sql.publish.memory import bounded, limits_restored
 from ppdm_sql.publish.names import PATTERN, nearest, quote_name, quote_path, quote_text
 from ppdm_sql.publish.reading import guarded
 
 DUCKDB_ENDINGS = (".duckdb", ".db", ".ddb")
 PARQUET_ENDINGS = (".parquet", ".parq", ".pq")
 CSV_ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
-READING_MEMORY = "512MB"
 _KINDS = (
     "Name a Parquet or CSV file (or a pattern such as 'year=*/part-*.parquet'), 'file.duckdb::table', or pass a DuckDB "
     "relation, (connection, 'SELECT ..'), an Arrow table, reader or dataset, or a DataFrame."
@@ -71,11 +71,12 @@ def source_files(source: Any) -> list[Path]:
 def _connection(path: str = ":memory:") -> Iterator[duckdb.DuckDBPyConnection]:
     own = guarded(f"source {path!r}", lambda: duckdb.connect(path, read_only=path != ":memory:"))
     try:
-        # Nothing of the original may spill to a disk, and reading must not grow with the table.
-        own.execute(f"SET memory_limit = '{READING_MEMORY}'")
         if path == ":memory:":
-            own.execute("SET temp_directory = ''")
-        yield own
+            own.execute("SET temp_directory = ''")  # nothing of the original may spill to a disk
+            yield own
+        else:
+            with limits_restored(own):  # whoever has the file open in this process shares its settings
+                yield own
     finally:
         own.close()
 
@@ -85,6 +86,7 @@ def _source(
     make: Callable[[], duckdb.DuckDBPyRelation],
     rows: int | None = None,
     given: Iterable[Any] = (),
+    own: duckdb.DuckDBPyConnection | None = None,
 ) -> Source:
     """`given` are the names as the object has them: DuckDB would rename AGE beside age to AGE_1, and release it."""
     _check_names(where, [str(name) for name in given])
@@ -93,6 +95,8 @@ def _source(
         raise SourceError(f"{where} gives no rows: it must be a SELECT.")
     names, types = guarded(where, lambda: (tuple(relation.columns), tuple(relation.types)))
     _check_names(where, names)
+    if own is not None:
+        bounded(own, len(names))
     return Source(where, relation, names, types, rows)
 
 
@@ -112,14 +116,14 @@ def _open_object(own: duckdb.DuckDBPyConnection, source: Any) -> Source:
     where = f"the source ({kind})"
     if isinstance(source, pa.Table | pa.RecordBatch):
         table = pa.Table.from_batches([source]) if isinstance(source, pa.RecordBatch) else source
-        return _source(where, lambda: own.from_arrow(table), table.num_rows, table.schema.names)
+        return _source(where, lambda: own.from_arrow(table), table.num_rows, table.schema.names, own)
     if isinstance(source, pa.RecordBatchReader | pads.Dataset):
-        return _source(where, lambda: own.from_arrow(source), given=source.schema.names)
+        return _source(where, lambda: own.from_arrow(source), given=source.schema.names, own=own)
     if kind == "pandas.DataFrame":
-        return _source(where, lambda: own.from_df(source), len(source), source.columns)
+        return _source(where, lambda: own.from_df(source), len(source), source.columns, own)
     if hasattr(source, "__arrow_c_stream__"):
         stream = guarded(where, lambda: pa.RecordBatchReader.from_stream(source))
-        return _source(where, lambda: own.from_arrow(stream), given=stream.schema.names)
+        return _source(where, lambda: own.from_arrow(stream), given=stream.schema.names, own=own)
     raise SourceError(f"a source cannot be {type(source).__name__!r}. {_KINDS}")
 
 
@@ -147,7 +151,7 @@ def _open_path(text: str, policy: Policy) -> Iterator[Source]:
             query = f"FROM read_parquet([{_list(files)}])"
             rows = _parquet_rows(own, where, files)
             given = guarded(where, lambda: pq.read_schema(files[0]).names)
-            yield _source(where, lambda: own.sql(query), rows, given)
+            yield _source(where, lambda: own.sql(query), rows, given, own)
         else:
             yield _open_csv(own, where, files, policy, tabs=".tsv" in lower)
 
@@ -189,7 +193,7 @@ def _open_csv(own: duckdb.DuckDBPyConnection, where: str, files: list[Path], pol
     first = f"FROM read_csv({quote_path(files[0])}, header = false, all_varchar = true{tab}) LIMIT 1"
     given = [name for line in guarded(where, lambda: own.sql(first).fetchall()) for name in line if name is not None]
     call = f"FROM read_csv([{_list(files)}], header = true{tab}"
-    found = _source(where, lambda: own.sql(f"{call})"), given=given)
+    found = _source(where, lambda: own.sql(f"{call})"), given=given, own=own)
     listed = {
         c.name.casefold()
         for c in policy.perturbed
@@ -199,7 +203,7 @@ def _open_csv(own: duckdb.DuckDBPyConnection, where: str, files: list[Path], pol
     texts = [f"{quote_text(name)}: 'VARCHAR'" for name in found.names if name.casefold() in listed]
     if not texts:
         return found
-    return _source(where, lambda: own.sql(f"{call}, types = {{{', '.join(texts)}}})"))
+    return _source(where, lambda: own.sql(f"{call}, types = {{{', '.join(texts)}}})"), own=own)
 
 
 def _open_table(own: duckdb.DuckDBPyConnection, where: str, table: str) -> Source:
@@ -214,4 +218,4 @@ def _open_table(own: duckdb.DuckDBPyConnection, where: str, table: str) -> Sourc
     if found is None:
         raise SourceError(f"{where}: the database has no such table. {nearest(table, full)}")
     query = f"FROM {quote_name(found[0])}.{quote_name(found[1])}"
-    return _source(where, lambda: own.sql(query))
+    return _source(where, lambda: own.sql(query), own=own)

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from ppdm_udfs.draws import draw
 
-from ppdm_sql.errors import SourceError
+from ppdm_sql.errors import SourceError, TargetError
 
 Blocks: TypeAlias = npt.NDArray[np.uint64]
 
@@ -91,7 +91,7 @@ class Identities:
         if self._file is None:
             self._file = tempfile.TemporaryFile(dir=self._directory)  # noqa: SIM115 - lives as long as the stream
         self._file.seek(self._stored)
-        self._file.write(np.ascontiguousarray(blocks).data)
+        _write(self._file, blocks)
         self._stored += blocks.nbytes
 
     def _stored_blocks(self) -> Iterator[tuple[int, Blocks]]:
@@ -116,7 +116,7 @@ class Identities:
             for _, blocks in self._stored_blocks():
                 part = (blocks[:, 0] >> np.uint64(64 - bits)).astype(np.uint16)  # encrypted, so parts are equally large
                 begin = file.tell()
-                file.write(np.ascontiguousarray(blocks[np.argsort(part, kind="stable")]).data)
+                _write(file, blocks[np.argsort(part, kind="stable")])
                 counts = np.bincount(part, minlength=1 << bits)
                 offsets.append((begin + _BLOCK * (np.cumsum(counts) - counts), counts))
             for part_number in range(1 << bits):
@@ -158,6 +158,17 @@ def _duplicates(blocks: Blocks) -> tuple[int, Blocks | None]:
     distinct, counts = np.unique(suspects, axis=0, return_counts=True)
     several = np.flatnonzero(counts > 1)
     return len(suspects) - len(distinct), distinct[several[0]] if len(several) else None
+
+
+def _write(file: BinaryIO, blocks: Blocks) -> None:
+    try:
+        file.write(np.ascontiguousarray(blocks).data)
+        file.flush()
+    except OSError as error:
+        raise TargetError(
+            f"identities cannot be kept beside the target ({error.strerror}): they need 16 bytes a row there, twice "
+            "that while they are compared. Make room."
+        ) from None
 
 
 def _read(file: BinaryIO, offset: int, count: int) -> Blocks:

@@ -190,3 +190,28 @@ def test_memory_does_not_grow_with_the_rows(tmp_path):
     done = subprocess.run(command, capture_output=True, check=True, text=True)  # noqa: S603 - our own script
     small, large = (int(line) for line in done.stdout.split())
     assert (large - small) / 1024 < 120
+
+
+def test_a_table_of_many_columns(tmp_path):
+    names = [f"c{i}" for i in range(150)]
+    query = f"SELECT i AS id, {', '.join(f'(i * 7 % 100) AS {name}' for name in names)} FROM range(130_000) t(i)"
+    with duckdb.connect() as con:
+        con.execute(f"COPY ({query}) TO '{tmp_path}/wide.parquet'")
+    column = {"mechanism": "uniform", "domain": {"min": 0, "max": 99}, "retain": 0.5}
+    policy = {"table": "t", "identity": "id", "columns": dict.fromkeys(names[:2], column)}
+    manifest = publish(tmp_path / "wide.parquet", policy, to=tmp_path / "r.duckdb", key=KEY)
+    assert manifest.rows == 130_000
+    assert len(manifest.columns) == 151
+
+
+def test_limits_of_an_open_database_are_put_back(table, tmp_path):
+    path = str(tmp_path / "source.duckdb")
+    with duckdb.connect(path) as con:
+        con.register("given", table)
+        con.execute("CREATE TABLE people AS FROM given")
+    query = "SELECT current_setting('threads'), current_setting('memory_limit')"
+    with duckdb.connect(path, read_only=True) as con:
+        con.execute("SET memory_limit = '3GiB'")
+        before = con.execute(query).fetchall()
+        publish(f"{path}::people", POLICY, to=tmp_path / "r.duckdb", key=KEY)
+        assert con.execute(query).fetchall() == before
