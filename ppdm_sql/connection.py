@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -125,7 +126,9 @@ class Connection:
 
     def arrow(self) -> pa.Table:
         """The result as an Arrow table."""
-        return self._con.to_arrow_table()
+        with warnings.catch_warnings():  # DuckDB would rather be asked by sql(..).to_arrow_table()
+            warnings.simplefilter("ignore", UserWarning)
+            return self._con.to_arrow_table()
 
     @property
     def description(self) -> list[Any]:
