@@ -1,0 +1,1 @@
+"""Ratios against DuckDB itself, measured side by side in one run: ``python -m benchmarks [NAME ..]``."""

@@ -1,0 +1,39 @@
+"""GROUP BY an exact column, with conditions on two perturbed ones, over DuckDB's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import duckdb
+
+from benchmarks.people import COLUMNS, TABLE, conditions
+from benchmarks.queries import as_arrow
+from benchmarks.results import Result
+from benchmarks.timing import in_turns
+from benchmarks.workspace import Workspace
+from ppdm_sql.connection import connect
+
+WIDTH = 2
+FEW = 10
+ROWS_A_GROUP = 10
+LIMIT = 3.0
+
+
+def by_exact_columns(space: Workspace) -> Iterator[Result]:
+    """Few groups and very many; results as Arrow, so that making Python objects does not hide the difference."""
+    rows = max(space.rows // 2, 100)
+    many = rows // ROWS_A_GROUP
+    extra = {"region": f"hash(id, 20) % {FEW}", "household": f"hash(id, 21) % {many}"}
+    _, release = space.release("grouped", rows, COLUMNS[:WIDTH], extra)
+    with connect(release, read_only=True) as ours, duckdb.connect(str(release), read_only=True) as theirs:
+        for key, groups, turns in (("region", FEW, 25), ("household", many, 5)):
+            sql = f"SELECT {key}, count(*) FROM {TABLE} WHERE {conditions(WIDTH)} GROUP BY {key}"
+            times = in_turns(as_arrow(ours, sql), as_arrow(theirs, sql), turns)
+            yield Result(
+                f"{groups:,} groups, {rows:,} rows",
+                times.ratio,
+                limit=LIMIT,
+                binding=False,
+                detail=times.detail,
+                numbers=times.numbers(),
+            )
