@@ -1,4 +1,4 @@
-"""How much memory DuckDB may use for reading and for writing: enough for its columns, never for all rows.
+"""What DuckDB may use for reading and for writing: memory enough for its columns, never for all rows.
 
 Each thread holds a part of every column at once, so the limit follows columns and threads. A limit below that fails on
 wide tables; none at all lets DuckDB take most of the machine.
@@ -19,7 +19,8 @@ _A_COLUMN = 4  # megabytes for each column and thread: a row group of 122,880 va
 
 
 def bounded(connection: duckdb.DuckDBPyConnection, columns: int) -> None:
-    """Set the connection's threads and memory for a table of so many columns."""
+    """Set the connection's threads and memory for a table of so many columns, and keep it from printing."""
+    connection.execute("SET enable_progress_bar = false")  # DuckDB's own goes to standard output
     threads = min(MOST_THREADS, os.cpu_count() or 1)
     connection.execute(f"SET threads = {threads}")
     connection.execute(f"SET memory_limit = '{_BASE + _A_COLUMN * columns * threads}MB'")
