@@ -1,4 +1,4 @@
-"""When to use which method: the same small count, published and estimated 40 times under fresh keys.
+"""When to use which method: the same small count, published and estimated 25 times under fresh keys.
 
 Inversion is right on average, so that sums and averages of many answers stay right, but a single small count may come
 out below zero. Iterative Bayes never goes below zero and lies nearer to the truth in each single answer, but pulls
@@ -15,7 +15,7 @@ import pyarrow as pa
 from ppdm_sql.connection import connect
 from ppdm_sql.publish import publish
 
-ROWS, SICK, TIMES = 2_000, 10, 40
+ROWS, SICK, TIMES = 2_000, 10, 25
 PATIENTS = pa.table({"id": range(ROWS), "sick": [i < SICK for i in range(ROWS)]})
 POLICY = {
     "table": "patients",

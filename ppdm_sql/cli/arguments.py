@@ -50,7 +50,9 @@ def _parser() -> Parser:
         "--method", choices=("auto", "inversion", "bayes"), default="auto", help="how answers are reconstructed (auto)"
     )
     query.add_argument("--confidence", type=float, metavar="C", help="how often intervals hold the truth (0.95)")
-    query.add_argument("--format", choices=("table", "csv", "json"), default="table", help="(table)")
+    query.add_argument(
+        "--format", choices=("table", "csv", "json"), default="table", help="how rows are written (table)"
+    )
     query.add_argument("--errors", action="store_true", help="add the interval's ends after each estimate")
 
     explain = _command(commands, "explain", "what a query will do, what a release holds, what a policy promises")

@@ -34,7 +34,9 @@ def message_of(error: BaseException) -> str | None:
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Whether the user stopped the work; DuckDB has its own error for it."""
+    """Whether the user stopped the work; DuckDB has errors of its own for it."""
+    if isinstance(error, RuntimeError) and str(error) == "Query interrupted":
+        return True
     duckdb = sys.modules.get("duckdb")
     return isinstance(error, KeyboardInterrupt) or (duckdb is not None and isinstance(error, duckdb.InterruptException))
 

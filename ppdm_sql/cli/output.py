@@ -13,8 +13,6 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any
 
-import duckdb
-
 TABLE_ROWS = 1000
 """A table shows no more: all rows must be known before the first can be aligned."""
 DONE = (["Success"], ["Count"])
@@ -23,19 +21,15 @@ DONE = (["Success"], ["Count"])
 Row = Sequence[Any]
 
 
-def show(result: duckdb.DuckDBPyRelation | None, form: str) -> None:
-    """Print a result; a statement without one, such as SET, prints nothing."""
-    if result is None:
-        return
-    names = list(result.columns)
-    rows = result.iter_rows()
+def show(names: Sequence[str], rows: Iterable[Row], form: str) -> None:
+    """Print a result."""
     if form == "csv":
         _csv(names, rows)
     elif form == "json":
         _json(names, rows)
     else:
         found = list(islice(rows, TABLE_ROWS + 1))
-        if found or names not in DONE:
+        if found or list(names) not in DONE:
             sys.stdout.write(f"{table(names, found[:TABLE_ROWS])}\n{_count(len(found))}\n")
 
 

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from typing import Any
 
+import duckdb
+
+from ppdm_sql.cli.interrupts import heard_by
 from ppdm_sql.cli.output import show
 from ppdm_sql.cli.release import open_release
+from ppdm_sql.connection import RESET, SET, Connection
 from ppdm_sql.errors import QueryError
+
+FETCHED = 1024
+"""Rows that are fetched at once."""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -19,15 +28,31 @@ def run(arguments: argparse.Namespace) -> int:
             con.execute(f"SET ppdm_confidence = '{arguments.confidence!r}'")
         if arguments.errors:
             con.execute("SET ppdm_errors = 'columns'")
-        show(con.sql(sql), arguments.format)
+        ask(con, sql, arguments.format)
     return 0
+
+
+def ask(con: Connection, sql: str, form: str) -> None:
+    """Run statements and print the last one's rows; a setting has none."""
+    with heard_by(con._con.interrupt):
+        con.execute(sql)
+        statements = duckdb.extract_statements(sql)
+        last = statements[-1].query if statements else ""
+        if last and not SET.fullmatch(last) and not RESET.fullmatch(last):
+            show([column[0] for column in con.description], _rows(con), form)
+
+
+def _rows(con: Connection) -> Iterator[tuple[Any, ...]]:
+    while rows := con.fetchmany(FETCHED):
+        yield from rows
 
 
 def sql_of(argument: str) -> str:
     """The text itself, or what stdin holds for a dash."""
     try:
         sql = sys.stdin.read() if argument == "-" else argument
-    except UnicodeDecodeError:
+        sql.encode()  # where the locale is not UTF-8, bytes that are no text come in disguise
+    except UnicodeError:
         raise QueryError("the query on standard input is not UTF-8 text.") from None
     if not sql.strip():
         raise QueryError("the query is empty.")

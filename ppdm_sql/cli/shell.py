@@ -13,7 +13,7 @@ from sqlglot import TokenType
 from sqlglot.errors import SqlglotError
 
 from ppdm_sql.cli import notices
-from ppdm_sql.cli.output import show
+from ppdm_sql.cli.query import ask
 from ppdm_sql.cli.release import describe, manifests, open_release
 from ppdm_sql.connection import Connection
 from ppdm_sql.errors import PpdmError, QueryError
@@ -38,7 +38,7 @@ class Quit(Exception):
 def run(arguments: argparse.Namespace) -> int:
     """Read, answer, and go on until the end; without a terminal, the exit code tells whether anything failed."""
     interactive = sys.stdin.isatty()
-    shell = Shell(open_release(arguments.release), arguments.release)
+    shell = Shell(open_release(arguments.release), arguments.release, interactive)
     with shell.con:
         if interactive:
             with suppress(ImportError):
@@ -53,9 +53,10 @@ def run(arguments: argparse.Namespace) -> int:
 class Shell:
     """An open release, and what was typed of a statement that is not complete yet."""
 
-    def __init__(self, con: Connection, path: str) -> None:
+    def __init__(self, con: Connection, path: str, interactive: bool) -> None:
         self.con = con
         self.path = path
+        self.interactive = interactive
         self.failed = False
         self._pending = ""
 
@@ -65,6 +66,8 @@ class Shell:
             try:
                 line = line_after(MORE if self._pending else PROMPT)
             except KeyboardInterrupt:
+                if not self.interactive:
+                    raise
                 print()
                 self._pending = ""
                 continue
@@ -90,7 +93,7 @@ class Shell:
             self._try(partial(self._answer, statement))
 
     def _answer(self, sql: str) -> None:
-        show(self.con.sql(sql), "table")
+        ask(self.con, sql.lstrip(), "table")
 
     def _command(self, line: str) -> None:
         name, _, rest = line.partition(" ")
@@ -115,7 +118,9 @@ class Shell:
         except BrokenPipeError:
             raise
         except BaseException as error:
-            message = "stopped" if notices.is_interrupt(error) else notices.message_of(error)
+            message = notices.message_of(error)
+            if notices.is_interrupt(error):
+                message = "stopped" if self.interactive else None
             if message is None:
                 raise
             self.failed = True
@@ -152,7 +157,7 @@ def _says_something(text: str) -> bool:
 
 def _typed(prompt: str) -> str | None:
     try:
-        return input(prompt)
+        return input(prompt).encode("utf-8", "replace").decode()  # a terminal may send what is no text
     except EOFError:
         print()
         return None
@@ -160,6 +165,8 @@ def _typed(prompt: str) -> str | None:
 
 def _piped(prompt: str) -> str | None:
     try:
-        return sys.stdin.readline() or None
-    except UnicodeDecodeError:
+        line = sys.stdin.readline()
+        line.encode()
+        return line or None
+    except UnicodeError:
         raise QueryError("standard input is not UTF-8 text.") from None

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "examples"
+EXPECTED = {
+    "publish_and_query.py": ["F: truth", "M: truth", "Unsupported: max"],
+    "parquet_release.py": ["first rows", "clinic 0: ", "clinic 2: "],
+    "bayes_or_inversion.py": ["inversion  mean", "bayes      mean"],
+    "publish_for_levels.sh": ["at level government", "published to public.duckdb", "sex,people,people_low,people_high"],
+}
+
+
+def test_every_example_is_tested():
+    assert {path.name for path in FOLDER.iterdir() if path.suffix in (".py", ".sh")} == set(EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_runs_from_any_directory(name, tmp_path):
+    program = [sys.executable, "-W", "error"] if name.endswith(".py") else ["sh"]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [*program, str(FOLDER / name)],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    for part in EXPECTED[name]:
+        assert part in done.stdout
+    assert list(tmp_path.iterdir()) == []
