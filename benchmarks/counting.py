@@ -14,7 +14,7 @@ from benchmarks.timing import Side, in_turns
 from benchmarks.workspace import Workspace
 from ppdm_sql.connection import Connection, connect
 
-TURNS = 25
+TURNS = 50
 WIDTHS = (1, 2, 3, 4, 8)
 BAYES_WIDTHS = (1, 2, 3, 4, 5)
 BAYES_LIMITED = 4
