@@ -11,11 +11,11 @@ from sqlglot import exp
 
 from ppdm_sql.engines.base import Engine
 from ppdm_sql.reconstruct import bayes_errors, solve
-from ppdm_sql.rewrite.answer import answer_statement, inversion_statement, needs_error
-from ppdm_sql.rewrite.formula import Formula
+from ppdm_sql.rewrite.aggregates import native_name
+from ppdm_sql.rewrite.answer import answer_statement, inversion_statement
 from ppdm_sql.rewrite.plan import Plan
-from ppdm_sql.rewrite.scan import error_name, estimate_name, key_name
-from ppdm_sql.rewrite.states import Observation, group_statement, observe
+from ppdm_sql.rewrite.scan import covariance_name, estimate_name, key_name
+from ppdm_sql.rewrite.states import Observation, group_statement, observe, targets
 
 Array = npt.NDArray[np.float64]
 GROUPS = "ppdm_groups"
@@ -42,41 +42,41 @@ def statements(plan: Plan) -> list[exp.Expr]:
     """What will run on the perturbed table, for an analyst who wants to see it."""
     if plan.method == "inversion":
         return [inversion_statement(plan)]
-    observed: list[exp.Expr] = [observe(plan, formula).statement for formula in plan.formulas if formula is not None]
-    return [*observed, answer_statement(plan, exp.to_table(GROUPS))]
+    return [observe(plan).statement, answer_statement(plan, exp.to_table(GROUPS))]
 
 
 def reconstruct_groups(engine: Engine, plan: Plan) -> pa.Table:
-    """Every group with its Bayes estimates and their standard errors."""
+    """Every group with its Bayes estimates and their covariances."""
     found = engine.table(group_statement(plan))
-    names = [key_name(i) for i in range(len(plan.query.keys))]
-    columns = {name: found.column(name) for name in names}
-    exact = iter(name for name in found.column_names if name not in names)
-    for i, formula in enumerate(plan.formulas):
-        if formula is None:
-            columns[estimate_name(i)] = found.column(next(exact))
-            continue
-        estimate, error = _bayes(engine, plan, formula, found.num_rows, needs_error(plan, i))
-        columns[estimate_name(i)] = pa.array(estimate)
-        if error is not None:
-            columns[error_name(i)] = pa.array(error)
+    columns = {key_name(i): found.column(key_name(i)) for i in range(len(plan.query.keys))}
+    for i, node in enumerate(plan.query.natives):
+        columns[native_name(i)] = found.column(len(plan.query.keys) + plan.query.natives.index(node))
+    columns |= {name: pa.array(values) for name, values in _bayes(engine, plan, found.num_rows).items()}
     return pa.table(columns)
 
 
-def _bayes(engine: Engine, plan: Plan, formula: Formula, groups: int, with_error: bool) -> tuple[Array, Array | None]:
-    observation = observe(plan, formula)
+def _bayes(engine: Engine, plan: Plan, groups: int) -> dict[str, Array]:
+    observation = observe(plan)
     observed = _observed(engine, observation, groups)
     axes = [axis.axis for axis in observation.axes]
-    flat = tuple(range(1, observed.ndim))
+    wanted = targets(plan)
     if not axes:
-        estimate = observed.reshape(groups) * float(observation.target)
-        return estimate, np.zeros(groups)
+        return {estimate_name(i): observed.reshape(groups) * float(target) for i, target in wanted.items()}
     fit = solve(observed, axes)
-    estimate = (fit.x * observation.target).sum(axis=flat)
-    if not with_error:
-        return estimate, None
-    error, _ = bayes_errors(fit, observed, axes, observation.target[np.newaxis])
-    return estimate, error[..., 0]
+    flat = tuple(range(1, observed.ndim))
+    results = {estimate_name(i): (fit.x * target).sum(axis=flat) for i, target in wanted.items()}
+    pairs = list(plan.query.squares)
+    if pairs:
+        single = {pair[0] for pair in pairs} | {pair[1] for pair in pairs}
+        asked = [wanted[i] for i in sorted(single)] + [wanted[i] + wanted[j] for i, j in pairs if i != j]
+        errors, _ = bayes_errors(fit, observed, axes, np.stack(asked))
+        variances = iter(np.moveaxis(errors**2, -1, 0))
+        alone = {i: next(variances) for i in sorted(single)}
+        for i, j in pairs:
+            # The error of a sum tells the covariance of its parts.
+            both = alone[i] if i == j else (next(variances) - alone[i] - alone[j]) / 2
+            results[covariance_name(i, j)] = both
+    return results
 
 
 def _observed(engine: Engine, observation: Observation, groups: int) -> Array:

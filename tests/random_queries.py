@@ -52,3 +52,37 @@ def condition(rng: np.random.Generator, depth: int) -> str:
 def random_count(rng: np.random.Generator, depth: int = 2) -> str:
     """A COUNT under a random condition that has at least one perturbed column."""
     return f"SELECT count(*) FROM people WHERE {predicate(rng)} AND {condition(rng, depth)}"
+
+
+AGGREGATES = [
+    "sum(hours)",
+    "sum(age)",
+    "avg(age)",
+    "avg(wage)",
+    "sum(weight)",
+    "avg(weight)",
+    "avg(education)",
+    "sum(hours * weight)",
+    "sum(wage * hours)",
+    "sum(CASE WHEN age > 40 THEN hours ELSE weight END)",
+    "avg(CASE WHEN married THEN 1.0 ELSE 0 END)",
+    "stddev(hours)",
+    "var_pop(age)",
+    "covar_pop(age, hours)",
+    "corr(age, hours)",
+    "100.0 * count(*) FILTER (WHERE age > 40) / count(*)",
+    "sum(salary) / count(*)",
+    'avg(abs("Order"))',
+    "count(education) + 2 * count_if(hours > 40)",
+]
+
+
+def random_aggregate(rng: np.random.Generator) -> str:
+    """Any aggregate, or expression over aggregates, under a condition that many rows meet."""
+    aggregate = str(rng.choice(np.array(AGGREGATES, dtype=object)))
+    broad = str(
+        rng.choice(
+            np.array(["age > 25", "hours < 50", "sex = 'F'", "wage > 60", "education > 3", "TRUE"], dtype=object)
+        )
+    )
+    return f"SELECT {aggregate} FROM people WHERE {broad}"

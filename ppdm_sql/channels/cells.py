@@ -13,13 +13,15 @@ from ppdm_sql.policy.binding import BoundColumn
 class Cell:
     """A set of values that all of a query's terms treat alike.
 
-    `truth` holds each term's value there (None for NULL), `points` the number of domain values inside. The NULLs of a
-    column with nulls = "keep" are a cell of their own, `fixed`: they are never replaced and nothing becomes one.
+    `truth` holds each term's value there (None for NULL), `points` the number of domain values inside, `sums` the sum
+    over them of each number the query asks for. The NULLs of a column with nulls = "keep" are a cell of their own,
+    `fixed`: they are never replaced and nothing becomes one.
     """
 
     truth: tuple[bool | None, ...]
     points: int
     fixed: bool = False
+    sums: tuple[float, ...] = ()
 
 
 def column_axis(column: BoundColumn, cells: Sequence[Cell]) -> Axis:

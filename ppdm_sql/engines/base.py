@@ -20,5 +20,7 @@ class Engine(Protocol):
     def table(self, statement: exp.Expr) -> pa.Table:
         """The result of a statement."""
 
-    def measure(self, columns: Sequence[tuple[BoundColumn, Sequence[exp.Expr]]]) -> list[tuple[Cell, ...]]:
+    def measure(
+        self, columns: Sequence[tuple[BoundColumn, Sequence[exp.Expr], Sequence[exp.Expr]]]
+    ) -> list[tuple[Cell, ...]]:
         """How each column's domain falls into cells under its terms."""

@@ -30,7 +30,9 @@ class EmbeddedEngine:
         except duckdb.Error as error:
             raise QueryError(first_line(error)) from None
 
-    def measure(self, columns: Sequence[tuple[BoundColumn, Sequence[exp.Expr]]]) -> list[tuple[Cell, ...]]:
+    def measure(
+        self, columns: Sequence[tuple[BoundColumn, Sequence[exp.Expr], Sequence[exp.Expr]]]
+    ) -> list[tuple[Cell, ...]]:
         """How each column's domain falls into cells under its terms; errors of the terms are the query's."""
         return measure(self._rows, columns)
 

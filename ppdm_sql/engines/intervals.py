@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from sqlglot import exp
 
@@ -18,7 +19,7 @@ from ppdm_sql.policy.domain import Grid
 
 FAN = 1024
 COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)
-Row = tuple[int | None, ...]
+Row = tuple[Any, ...]
 Run = Callable[[str], Sequence[Row]]
 
 

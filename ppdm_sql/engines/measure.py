@@ -9,12 +9,14 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from ppdm_sql.channels.cells import Cell
 from ppdm_sql.engines.domains import listed, point, quote
 from ppdm_sql.engines.intervals import Run, compared_constants, cuts
+from ppdm_sql.engines.powers import degree, power_sum
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.policy.binding import BoundColumn
 from ppdm_sql.policy.domain import Grid
@@ -25,18 +27,23 @@ SMALL = 4096
 MAX_ENUMERATED = 2**26
 """About a second of work; beyond it an expression must be made of comparisons."""
 
+NUMERIC = ("integer", "decimal", "real")
 TRUTH: dict[str, bool | None] = {"1": True, "0": False, "2": None}
 
 
-def measure(run: Run, columns: Sequence[tuple[BoundColumn, Sequence[exp.Expr]]]) -> list[tuple[Cell, ...]]:
+Asked = tuple[BoundColumn, Sequence[exp.Expr], Sequence[exp.Expr]]
+"""A column, the terms that tell its cells apart, and the values to be summed in each."""
+
+
+def measure(run: Run, columns: Sequence[Asked]) -> list[tuple[Cell, ...]]:
     """The cells of every column under its terms, in one statement for all of them."""
-    parts = [
-        _cells_statement(i, column, terms, _points(run, column, terms)) for i, (column, terms) in enumerate(columns)
-    ]
+    width = max(len(values) for _, _, values in columns)
+    parts = [_cells_statement(i, asked, _points(run, asked), width) for i, asked in enumerate(columns)]
     found: dict[int, list[Cell]] = defaultdict(list)
-    for axis, truth, points, fixed in run(" UNION ALL ".join(parts)):
-        values = tuple(TRUTH[letter] for letter in str(truth))
-        found[int(axis or 0)].append(Cell(values, int(points or 0), bool(fixed)))
+    for axis, truth, points, fixed, *sums in run(" UNION ALL ".join(parts)):
+        truths = tuple(TRUTH[letter] for letter in str(truth))
+        kept = tuple(float(value or 0) for value in sums[: len(columns[axis][2])])
+        found[axis].append(Cell(truths, int(points), bool(fixed), kept))
     return [tuple(sorted(found[i], key=_order)) for i in range(len(columns))]
 
 
@@ -45,39 +52,64 @@ def _order(cell: Cell) -> tuple[bool, tuple[int, ...]]:
     return cell.fixed, tuple({True: 0, False: 1, None: 2}[truth] for truth in cell.truth)
 
 
-def _points(run: Run, column: BoundColumn, terms: Sequence[exp.Expr]) -> str:
-    """A relation of values of the domain and how many points each stands for."""
+@dataclass(frozen=True)
+class _Points:
+    """A relation of values of the domain with their number of points `w`, and SQL for what each adds to every value."""
+
+    relation: str
+    numbers: tuple[str, ...]
+
+
+def _points(run: Run, asked: Asked) -> _Points:
+    column, terms, values = asked
     name = quote(column.name)
+    numbers = tuple(f"COALESCE({value.sql(dialect='duckdb')}, 0e0)" for value in values)
     grid = column.domain
     if not isinstance(grid, Grid):
-        return f"SELECT ppdm_value AS {name}, 1 AS w FROM ({listed(column)})"
-    if grid.size > SMALL:
-        constants = [compared_constants(term) for term in terms]
-        if all(c is not None for c in constants):
-            places = cuts(run, column, [value for c in constants for value in c or ()])
-            rows = ", ".join(f"({a}, {b - a})" for a, b in itertools.pairwise(places))
-            return f"SELECT {point(column, 'i')} AS {name}, w FROM (VALUES {rows}) AS t(i, w)"
+        return _Points(f"SELECT ppdm_value AS {name}, 1 AS w FROM ({listed(column)})", numbers)
+    constants = [compared_constants(term) for term in terms]
+    powers = [degree(value) if column.type.family in NUMERIC else None for value in values]
+    stretches = all(c is not None for c in constants) and all(power is not None for power in powers)
+    if grid.size > SMALL and stretches:
+        places = cuts(run, column, [value for c in constants for value in c or ()])
+        return _stretches(column, grid, places, [power or 0 for power in powers])
     if grid.size > MAX_ENUMERATED:
-        odd = next(term for term in terms if compared_constants(term) is None)
+        odd = [t for t, c in zip(terms, constants, strict=True) if c is None]
+        odd += [v for v, power in zip(values, powers, strict=True) if power is None]
         raise Unsupported(
-            f"Unsupported: {odd.sql(dialect='duckdb')}: the domain of {column.name} has {grid.size:,} values, and an "
-            f"expression other than a comparison with constants is evaluated on at most {MAX_ENUMERATED:,}. "
+            f"Unsupported: {odd[0].sql(dialect='duckdb')}: the domain of {column.name} has {grid.size:,} values, and "
+            f"an expression other than a comparison with constants is evaluated on at most {MAX_ENUMERATED:,}. "
             "Write it as a range (BETWEEN, <, >=)."
         )
-    return f"SELECT {point(column, 'i')} AS {name}, 1 AS w FROM range({grid.size}) AS t(i)"
+    return _Points(f"SELECT {point(column, 'i')} AS {name}, 1 AS w FROM range({grid.size}) AS t(i)", numbers)
 
 
-def _cells_statement(axis: int, column: BoundColumn, terms: Sequence[exp.Expr], points: str) -> str:
+def _stretches(column: BoundColumn, grid: Grid, places: Sequence[int], powers: Sequence[int]) -> _Points:
+    """One point of each stretch between two places stands for all of it."""
+    rows = ", ".join(
+        f"({a}, {b - a}{''.join(f', {power_sum(grid, a, b, power)!r}::DOUBLE' for power in powers)})"
+        for a, b in itertools.pairwise(places)
+    )
+    names = "".join(f", s{i}" for i in range(len(powers)))
+    relation = f"SELECT {point(column, 'i')} AS {quote(column.name)}, w{names} FROM (VALUES {rows}) AS t(i, w{names})"
+    return _Points(relation, tuple(f"s{i} / w" for i in range(len(powers))))
+
+
+def _cells_statement(axis: int, asked: Asked, points: _Points, width: int) -> str:
+    column, terms, _ = asked
     name = quote(column.name)
-    null = f"SELECT CAST(NULL AS {column.type.name}) AS {name}, "
-    relation = f"SELECT *, FALSE AS fixed FROM ({points})"
+    null = f"SELECT NULL AS {name}, "
+    relation = f"SELECT *, FALSE AS fixed FROM ({points.relation})"
     if column.nulls == "value":
-        relation += f" UNION ALL {null} 1, FALSE"
+        relation += f" UNION ALL BY NAME {null} 1 AS w, FALSE AS fixed"
     elif column.nulls == "keep":
-        relation += f" UNION ALL {null} 0, TRUE"
+        relation += f" UNION ALL BY NAME {null} 0 AS w, TRUE AS fixed"
     truths = ", ".join(f"COALESCE(CAST(({term.sql(dialect='duckdb')}) AS UTINYINT), 2)" for term in terms)
-    truth = f"concat({truths})"
+    numbers = [f"w * {number}" for number in points.numbers] + ["0e0"] * (width - len(points.numbers))
+    inner = "".join(f", {number} AS v{i}" for i, number in enumerate(numbers))
+    outer = "".join(f", sum(v{i})" for i in range(width))
     return (
-        f"SELECT {axis} AS axis, truth, CAST(sum(w) AS BIGINT) AS points, fixed "
-        f"FROM (SELECT {truth} AS truth, w, fixed FROM ({relation})) GROUP BY truth, fixed"
+        f"SELECT {axis} AS axis, truth, CAST(sum(w) AS BIGINT) AS points, fixed{outer} "
+        f"FROM (SELECT {f'concat({truths})' if terms else repr('')} AS truth, w, fixed{inner} FROM ({relation})) "
+        "GROUP BY truth, fixed"
     )

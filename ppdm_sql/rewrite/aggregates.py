@@ -1,29 +1,45 @@
-"""Pass: find the aggregates, and say for each which rows it counts."""
+"""Pass: find the aggregates, and write each as an expression over totals.
+
+AVG is a sum over a count, a variance comes from the sums of a number and its square, and so on: what is reconstructed
+are only totals, and every error follows from theirs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from sqlglot import exp
 
-from ppdm_sql.rewrite.query import Aggregate, Junction, Query, Test
+from ppdm_sql.rewrite.query import Condition, Query, totals_in
 from ppdm_sql.rewrite.refuse import refuse
+from ppdm_sql.rewrite.scan import PREFIX, estimate_name, grouped, typed
+from ppdm_sql.rewrite.shape import PPDM_FUNCTIONS
 from ppdm_sql.rewrite.terms import Terms
+from ppdm_sql.rewrite.totals import Totals, both
 
-REMEDIES: dict[type[exp.Expr], str] = {
-    exp.Min: "An extreme value belongs to one row, and no row can be trusted: count a range instead.",
-    exp.Max: "An extreme value belongs to one row, and no row can be trusted: count a range instead.",
-}
-COUNTS_ONLY = "Only COUNT is reconstructed yet."
+EXTREME = "An extreme value belongs to one row, and no row can be trusted: count a range instead."
+REMEDIES: dict[type[exp.Expr], str] = {exp.Min: EXTREME, exp.Max: EXTREME}
+REMEDY = "COUNT, SUM, AVG, VAR, STDDEV, COVAR and CORR are reconstructed."
+SPREADS = (exp.Variance, exp.VariancePop, exp.Stddev, exp.StddevSamp, exp.StddevPop)
+PAIRS = (exp.CovarPop, exp.CovarSamp, exp.Corr)
 
 
 def collect_aggregates(query: Query) -> Query:
-    """Before: `SELECT count(*) FILTER (WHERE age > 30) .. WHERE hours > 40`; after: one formula, both conditions."""
-    terms = Terms(query)
-    hidden = [terms.formula(condition) for condition in query.hidden]
-    aggregates = tuple(_aggregate(query, terms, hidden, node) for node in aggregate_nodes(query.tree))
-    return replace(query, aggregates=aggregates, axes=terms.axes)
+    """Before: `avg(hours) FILTER (WHERE age > 30)`; after: the sum of hours over their number, both where age > 30."""
+    collector = _Collector(query)
+    aggregates = {_text(node): collector.rewrite(node) for node in aggregate_nodes(query.tree)}
+    pairs = {pair for node in _bounded(query) for pair in _pairs(node, aggregates)}
+    squares = {pair: collector.totals.square(*pair) for pair in sorted(pairs)}
+    return replace(
+        query,
+        aggregates=aggregates,
+        squares=squares,
+        totals=tuple(collector.totals.found),
+        natives=tuple(collector.natives),
+        axes=collector.terms.axes,
+    )
 
 
 def aggregate_nodes(tree: exp.Select) -> Iterator[exp.Expr]:
@@ -34,49 +50,169 @@ def aggregate_nodes(tree: exp.Select) -> Iterator[exp.Expr]:
             continue
         for node in root.find_all(exp.AggFunc, exp.Filter):
             inside = node.find_ancestor(exp.AggFunc, exp.Filter)
-            text = node.sql(dialect="duckdb")
+            text = _text(node)
             if inside is None and text not in seen:
                 seen.add(text)
                 yield node
 
 
-def _aggregate(query: Query, terms: Terms, hidden: list[Test | Junction], node: exp.Expr) -> Aggregate:
-    if not hidden and not query.perturbed_in(node):
-        return Aggregate(node)
-    conditions = list(hidden)
-    function = node
-    if isinstance(node, exp.Filter):
-        function = node.this
-        conditions.append(terms.formula(node.expression.this))
-    counted = _counted(query, function)
-    if counted is not None:
-        conditions.append(terms.formula(counted))
-    return Aggregate(node, Junction(True, tuple(conditions)))
+def _bounded(query: Query) -> Iterator[exp.Expr]:
+    """The expressions whose errors somebody asks for."""
+    for call in query.tree.find_all(exp.Anonymous):
+        if call.name.lower() in PPDM_FUNCTIONS:
+            yield call
+    if query.settings.errors != "off":
+        yield from query.tree.expressions
 
 
-def _counted(query: Query, function: exp.Expr) -> exp.Expr | None:
-    """The condition a row must meet to be counted by the function itself; None where every row counts."""
-    if isinstance(function, exp.CountIf):
-        condition: exp.Expr = function.this
-        return condition
-    if isinstance(function, exp.Count) and not function.expressions:
+def _pairs(node: exp.Expr, aggregates: Mapping[str, exp.Expr]) -> Iterator[tuple[int, int]]:
+    """The pairs of totals whose covariances the error of an expression needs."""
+    found = [aggregates[_text(inner)] for inner in node.walk() if _text(inner) in aggregates]
+    numbers = sorted({number for value in found for number in totals_in(value)})
+    yield from itertools.combinations_with_replacement(numbers, 2)
+
+
+def native_name(index: int) -> str:
+    """Name of an aggregate that is exact as it stands, between the steps."""
+    return f"{PREFIX}x{index}"
+
+
+class _Collector:
+    def __init__(self, query: Query) -> None:
+        self.query = query
+        self.terms = Terms(query)
+        self.totals = Totals(query, self.terms)
+        self.natives: list[exp.Expr] = []
+        self.hidden = both(*(self.terms.condition(condition) for condition in query.hidden))
+
+    def rewrite(self, node: exp.Expr) -> exp.Expr:
+        """An aggregate as an expression over totals, or the name of a native one."""
+        if not self.query.hidden and not self.query.perturbed_in(node):
+            return self.native(node)
+        condition, function = self.hidden, node
+        if isinstance(node, exp.Filter):
+            function = node.this
+            condition = both(condition, self.terms.condition(node.expression.this))
+        if any(inner is not function for inner in function.find_all(exp.AggFunc, exp.Window)):
+            refuse(self.query.sql, function, "an aggregate of an aggregate is not supported.", "")
+        return self.function(function, condition)
+
+    def function(self, function: exp.Expr, condition: Condition) -> exp.Expr:
+        """The aggregate over the rows meeting a condition."""
+        if isinstance(function, exp.CountIf):
+            return self.count(both(condition, self.terms.condition(function.this)))
+        if isinstance(function, exp.Count) and not function.expressions:
+            return self.counted(function, condition)
+        if isinstance(function, exp.Sum | exp.Avg) and not isinstance(function.this, exp.Distinct):
+            return self.sum_or_mean(function, condition)
+        if isinstance(function, SPREADS):
+            return self.spread(function, condition)
+        if isinstance(function, PAIRS):
+            return self.pair(function, condition)
+        return self.refuse(function)
+
+    def sum_or_mean(self, function: exp.Expr, condition: Condition) -> exp.Expr:
+        """SUM, or AVG as a sum over the number of known values."""
+        summed = self.sum(function.this, condition)
+        if isinstance(function, exp.Avg):
+            return over(summed, self.count(both(condition, self.totals.known(function.this))))
+        nobody = exp.EQ(this=self.rows(function.this, condition), expression=exp.Literal.number(0))
+        return exp.Case(ifs=[exp.If(this=nobody, true=exp.Null())], default=summed)
+
+    def rows(self, node: exp.Expr, condition: Condition) -> exp.Expr:
+        """What is zero where a sum adds up nothing, which is NULL in SQL; an estimate is never quite zero."""
+        if all(column.retain == 1 for column in self.query.manifest.perturbed):
+            return self.count(both(condition, self.totals.known(node)))
+        return self.native(exp.Count(this=exp.Star(), big_int=True))
+
+    def native(self, node: exp.Expr) -> exp.Expr:
+        """An aggregate that is exact as it stands."""
+        if node not in self.natives:
+            self.natives.append(node)
+        return exp.column(native_name(self.natives.index(node)))
+
+    def counted(self, function: exp.Count, condition: Condition) -> exp.Expr:
+        """COUNT(*) or COUNT(expression)."""
         argument = function.this
         if argument is None or isinstance(argument, exp.Star):
-            return None
+            return self.count(condition)
         if isinstance(argument, exp.Distinct):
             refuse(
-                query.sql,
+                self.query.sql,
                 function,
                 "the distinct values that survive perturbation are not those of the original.",
                 "Count the rows of one value at a time.",
             )
-        return exp.Not(this=exp.Is(this=argument.copy(), expression=exp.Null()))
-    perturbed = query.perturbed_in(function)
-    why = (
-        f"{perturbed[0].name} is perturbed and this aggregate of it cannot be reconstructed."
-        if perturbed
-        else f"the rows it runs over are picked by {query.perturbed_in(query.hidden[0])[0].name}, which is perturbed."
-        if query.hidden
-        else "its FILTER is on a perturbed column."
-    )
-    refuse(query.sql, function, why, REMEDIES.get(type(function), COUNTS_ONLY))
+        return self.count(both(condition, self.totals.known(argument)))
+
+    def spread(self, function: exp.Expr, condition: Condition) -> exp.Expr:
+        """A variance or standard deviation, of the rows themselves or as of a sample."""
+        value = function.this
+        rows = self.count(both(condition, self.totals.known(value)))
+        total, squares = self.sum(value, condition), self.sum(_numbers(value, value), condition)
+        about_mean = exp.Paren(this=exp.Sub(this=squares, expression=over(_product(total, total), rows)))
+        pop = isinstance(function, exp.VariancePop | exp.StddevPop)
+        variance = over(about_mean, rows if pop else _less_one(rows))
+        if isinstance(function, exp.Variance | exp.VariancePop):
+            return variance
+        return exp.Sqrt(this=exp.Greatest(this=variance, expressions=[exp.Literal.number("0e0")]))
+
+    def pair(self, function: exp.Expr, condition: Condition) -> exp.Expr:
+        """A covariance or correlation, over the rows where both numbers are known."""
+        x, y = function.this, function.expression
+        condition = both(condition, self.totals.known(x), self.totals.known(y))
+        rows = self.count(condition)
+
+        def about_means(a: exp.Expr, b: exp.Expr) -> exp.Expr:
+            means = over(_product(self.sum(a, condition), self.sum(b, condition)), rows)
+            return exp.Paren(this=exp.Sub(this=self.sum(_numbers(a, b), condition), expression=means))
+
+        if isinstance(function, exp.Corr):
+            spreads = exp.Greatest(
+                this=_product(about_means(x, x), about_means(y, y)), expressions=[exp.Literal.number("0e0")]
+            )
+            return over(about_means(x, y), exp.Sqrt(this=spreads))
+        return over(about_means(x, y), rows if isinstance(function, exp.CovarPop) else _less_one(rows))
+
+    def count(self, condition: Condition) -> exp.Expr:
+        """The total that counts rows."""
+        return exp.column(estimate_name(self.totals.count(condition)))
+
+    def sum(self, node: exp.Expr, condition: Condition) -> exp.Expr:
+        """The total of an expression."""
+        return exp.column(estimate_name(self.totals.sum(node, condition)))
+
+    def refuse(self, function: exp.Expr) -> exp.Expr:
+        """Name what cannot be reconstructed, and why."""
+        perturbed = self.query.perturbed_in(function)
+        if perturbed:
+            why = f"{perturbed[0].name} is perturbed and this aggregate of it cannot be reconstructed."
+        elif self.query.hidden:
+            picked = self.query.perturbed_in(self.query.hidden[0])[0].name
+            why = f"the rows it runs over are picked by {picked}, which is perturbed."
+        else:
+            why = "its FILTER is on a perturbed column."
+        refuse(self.query.sql, function, why, REMEDIES.get(type(function), REMEDY))
+
+
+def over(top: exp.Expr, bottom: exp.Expr) -> exp.Expr:
+    """A ratio, NULL where there is nothing to divide by."""
+    zero = exp.Nullif(this=bottom.copy(), expression=exp.Literal.number("0e0"))
+    return exp.Paren(this=exp.Div(this=top.copy(), expression=zero, typed=False, safe=False))
+
+
+def _less_one(rows: exp.Expr) -> exp.Expr:
+    return exp.Paren(this=exp.Sub(this=rows.copy(), expression=exp.Literal.number(1)))
+
+
+def _product(one: exp.Expr, other: exp.Expr) -> exp.Expr:
+    return exp.Paren(this=exp.Mul(this=grouped(one.copy()), expression=grouped(other.copy())))
+
+
+def _numbers(one: exp.Expr, other: exp.Expr) -> exp.Expr:
+    """The product of two values, as DOUBLE: their own type might be too narrow for it."""
+    return exp.Mul(this=typed(one.copy(), "DOUBLE"), expression=typed(other.copy(), "DOUBLE"))
+
+
+def _text(node: exp.Expr) -> str:
+    return node.sql(dialect="duckdb")

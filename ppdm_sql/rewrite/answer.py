@@ -1,7 +1,7 @@
 """The analyst's own SELECT, evaluated on groups that now carry estimates.
 
-The statement has three levels: the scan counts, the middle turns counts into estimates and standard errors, the outer
-one is what the analyst wrote, with estimates in the place of aggregates.
+The statement has three levels: the scan counts, the middle turns counts into totals and their covariances, the outer
+one is what the analyst wrote, with expressions over totals in the place of aggregates.
 """
 
 from __future__ import annotations
@@ -10,64 +10,76 @@ from statistics import NormalDist
 
 from sqlglot import exp
 
-from ppdm_sql.rewrite.counts import estimate_by_counts, states
-from ppdm_sql.rewrite.formula import FALSE, TRUE, Formula
-from ppdm_sql.rewrite.plan import Plan
-from ppdm_sql.rewrite.query import Query
+from ppdm_sql.rewrite.aggregates import native_name
+from ppdm_sql.rewrite.counts import can_be_counted, covariance_by_counts, estimate_by_counts
+from ppdm_sql.rewrite.derivative import NoDerivative, derivative
+from ppdm_sql.rewrite.formula import FALSE, TRUE
+from ppdm_sql.rewrite.plan import Plan, PlannedTotal
+from ppdm_sql.rewrite.query import Query, totals_in
 from ppdm_sql.rewrite.refuse import misread, refuse
-from ppdm_sql.rewrite.scan import Scan, count_rows, error_name, estimate_name, inner, key_name, named, number, typed
+from ppdm_sql.rewrite.scan import (
+    Scan,
+    count_rows,
+    covariance_name,
+    estimate_name,
+    inner,
+    key_name,
+    named,
+    number,
+    total,
+    typed,
+)
 from ppdm_sql.rewrite.shape import PPDM_FUNCTIONS
-from ppdm_sql.rewrite.weights import estimate_by_weights
-
-MAX_COUNTED_STATES = 8
-"""Measured: up to here counting conjunctions beats summing weights."""
+from ppdm_sql.rewrite.weights import covariance_by_weights, estimate_by_weights
 
 
 def inversion_statement(plan: Plan) -> exp.Select:
     """One statement from the perturbed table to the answer."""
     scan = Scan(plan.query)
     columns: list[exp.Expr] = [exp.column(key_name(i)) for i in range(len(plan.query.keys))]
-    for i, (aggregate, formula) in enumerate(zip(plan.query.aggregates, plan.formulas, strict=True)):
-        if formula is None:
-            columns.append(named(scan.add(aggregate.node), estimate_name(i)))
-            continue
-        estimate, variance = _estimate(scan, plan, formula, needs_error(plan, i))
-        columns.append(named(typed(estimate, "DOUBLE"), estimate_name(i)))
-        if variance is not None:
-            columns.append(named(standard_error(variance), error_name(i)))
+    for i, node in enumerate(plan.query.natives):
+        columns.append(named(scan.add(node), native_name(i)))
+    columns.extend(
+        named(typed(_answered(scan, plan, i), "DOUBLE"), estimate_name(i)) for i in sorted(plan.query.answered)
+    )
+    for (one, other), square in plan.query.squares.items():
+        covariance = _covariance(scan, plan, one, other, square)
+        if covariance is not None:
+            columns.append(named(typed(covariance, "DOUBLE"), covariance_name(one, other)))
     middle = exp.Select(expressions=columns, from_=exp.From(this=inner(scan.select(), "ppdm_scan")))
     return answer_statement(plan, inner(middle, "ppdm_groups"))
 
 
-def standard_error(variance: exp.Expr) -> exp.Expr:
-    """The root of a variance estimate, which chance may take a little below zero."""
-    return exp.Sqrt(this=exp.Greatest(this=typed(variance, "DOUBLE"), expressions=[number(0.0)]))
+def _answered(scan: Scan, plan: Plan, index: int) -> exp.Expr:
+    """The estimate of a total; a sum that nobody can add to is NULL, as in SQL."""
+    if not plan.totals[index].products and not plan.query.totals[index].is_count:
+        return exp.Null()
+    return _estimate(scan, plan, plan.totals[index])
 
 
-def _estimate(scan: Scan, plan: Plan, formula: Formula, with_error: bool) -> tuple[exp.Expr, exp.Expr | None]:
-    if formula == TRUE:
-        return scan.add(count_rows()), number(0.0)
-    if formula == FALSE:
+def _estimate(scan: Scan, plan: Plan, planned: PlannedTotal) -> exp.Expr:
+    if planned.counted == TRUE:
+        return scan.add(count_rows())
+    if planned.counted == FALSE:
         scan.add(count_rows())
-        return number(0.0), number(0.0)
-    if states([plan.axes[i] for i in plan.axes_used(formula)]) <= MAX_COUNTED_STATES:
-        return estimate_by_counts(scan, plan, formula)
-    return estimate_by_weights(scan, plan, formula, with_error)
+        return number(0.0)
+    if can_be_counted(plan, planned):
+        return estimate_by_counts(scan, plan, planned)
+    return estimate_by_weights(scan, plan, planned)
 
 
-def needs_error(plan: Plan, index: int) -> bool:
-    """Whether somebody looks at the aggregate's error; otherwise the scan need not compute it."""
-    if plan.query.settings.errors != "off":
-        return True
-    text = _text(plan.query.aggregates[index].node)
-    return any(
-        call.name.lower() in PPDM_FUNCTIONS and any(_text(a.unnest()) == text for a in call.expressions)
-        for call in plan.query.tree.find_all(exp.Anonymous)
-    )
+def _covariance(scan: Scan, plan: Plan, one: int, other: int, square: int) -> exp.Expr | None:
+    """The covariance of two totals; None where one of them is certain."""
+    first, second, both = (plan.totals[i] for i in (one, other, square))
+    if plan.certain(first) or plan.certain(second):
+        return None
+    if can_be_counted(plan, first, second):
+        return covariance_by_counts(scan, plan, first, second, both)
+    return covariance_by_weights(scan, plan, first, second, _estimate(scan, plan, both))
 
 
 def answer_statement(plan: Plan, groups: exp.Expr) -> exp.Select:
-    """The outer SELECT over `groups`, a relation with the keys, estimates and errors under their names."""
+    """The outer SELECT over `groups`, a relation with keys, totals and covariances under their names."""
     query, tree = plan.query, plan.query.tree
     outer = _Outer(plan)
     items: list[exp.Expr] = []
@@ -105,7 +117,6 @@ class _Outer:
         self.plan = plan
         self.query: Query = plan.query
         self.keys = {_text(key.unnest()): i for i, key in enumerate(self.query.keys)}
-        self.aggregates = {_text(a.node): i for i, a in enumerate(self.query.aggregates)}
         self.quantile = NormalDist().inv_cdf(0.5 + self.query.settings.confidence / 2)
 
     def rewrite(self, node: exp.Expr) -> exp.Expr:
@@ -113,8 +124,8 @@ class _Outer:
         if isinstance(node, exp.Anonymous) and node.name.lower() in PPDM_FUNCTIONS:
             return self.bound(node)
         text = _text(node)
-        if text in self.aggregates:
-            return exp.column(estimate_name(self.aggregates[text]))
+        if text in self.query.aggregates:
+            return self.query.aggregates[text].copy()
         if text in self.keys:
             return exp.column(key_name(self.keys[text]))
         if isinstance(node, exp.Column) and not node.meta.get("alias"):
@@ -128,39 +139,65 @@ class _Outer:
         return copy
 
     def bound(self, call: exp.Anonymous) -> exp.Expr:
-        """ppdm_error, ppdm_low or ppdm_high of an aggregate."""
+        """ppdm_error, ppdm_low or ppdm_high of an expression over aggregates."""
         if len(call.expressions) != 1:
-            misread(self.query.sql, call, "it takes exactly one aggregate, such as count(*).")
-        index = self.aggregates.get(_text(call.expressions[0].unnest()))
-        if index is None:
+            misread(self.query.sql, call, "it takes exactly one expression, such as count(*).")
+        try:
+            return self.bounds(call.expressions[0])[PPDM_FUNCTIONS.index(call.name.lower())]
+        except NoDerivative:
             refuse(
                 self.query.sql,
                 call,
-                "the error of this expression is not known yet.",
-                "Ask for that of count(*) or count(column) itself.",
+                "the error of this expression is not known.",
+                "Ask for that of the aggregates in it, or of sums, products and ratios of them.",
             )
-        return self.bounds(index)[PPDM_FUNCTIONS.index(call.name.lower())]
 
-    def bounds(self, index: int) -> tuple[exp.Expr, exp.Expr, exp.Expr]:
-        """Standard error, lower and upper end of the interval of an aggregate."""
-        estimate = exp.column(estimate_name(index))
-        if self.plan.formulas[index] is None:
-            return number(0.0), estimate, estimate.copy()
-        error = exp.column(error_name(index))
+    def bounds(self, node: exp.Expr) -> tuple[exp.Expr, exp.Expr, exp.Expr]:
+        """Standard error, lower and upper end of the interval of an expression over aggregates."""
+        value = exp.Paren(this=self.rewrite(node))
+        error = self.error(value.this)
+        if error is None:
+            return number(0.0), value, value.copy()
         width = exp.Mul(this=number(self.quantile), expression=error)
         return (
             error.copy(),
-            exp.Paren(this=exp.Sub(this=estimate, expression=width)),
-            exp.Paren(this=exp.Add(this=estimate.copy(), expression=width.copy())),
+            exp.Paren(this=exp.Sub(this=value, expression=width)),
+            exp.Paren(this=exp.Add(this=value.copy(), expression=width.copy())),
         )
+
+    def error(self, value: exp.Expr) -> exp.Expr | None:
+        """The standard error by the delta method: the gradient on both sides of the covariance matrix."""
+        uncertain = [i for i in sorted(totals_in(value)) if not self.plan.certain(self.plan.totals[i])]
+        slopes = {i: derivative(value, estimate_name(i)) for i in uncertain}
+        parts: list[exp.Expr] = []
+        for i, first in slopes.items():
+            for j, second in slopes.items():
+                if first is not None and second is not None and i <= j:
+                    slope = exp.Mul(this=exp.Paren(this=first.copy()), expression=exp.Paren(this=second.copy()))
+                    twice = [] if i == j else [number(2.0)]
+                    parts.append(_times([*twice, slope, exp.column(covariance_name(i, j))]))
+        if not parts:
+            return None
+        variance = exp.Greatest(this=typed(total(parts), "DOUBLE"), expressions=[number(0.0)])
+        return exp.Sqrt(this=variance)
 
     def interval_columns(self, item: exp.Expr, name: str) -> list[exp.Expr]:
         """With SET ppdm_errors = 'columns': the ends of the interval, beside each estimate."""
-        index = self.aggregates.get(_text(item.unnest()))
-        if self.query.settings.errors != "columns" or index is None or self.plan.formulas[index] is None:
+        if self.query.settings.errors != "columns" or any(
+            call.name.lower() in PPDM_FUNCTIONS for call in item.find_all(exp.Anonymous)
+        ):
             return []
-        _, low, high = self.bounds(index)
-        return [
-            named(low, f"{name}_low", quoted=True),
-            named(high, f"{name}_high", quoted=True),
-        ]
+        try:
+            error, low, high = self.bounds(item)
+        except NoDerivative:
+            return []
+        if isinstance(error, exp.Literal):
+            return []
+        return [named(low, f"{name}_low", quoted=True), named(high, f"{name}_high", quoted=True)]
+
+
+def _times(parts: list[exp.Expr]) -> exp.Expr:
+    result = parts[0]
+    for part in parts[1:]:
+        result = exp.Mul(this=result, expression=part)
+    return result

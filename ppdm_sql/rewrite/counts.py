@@ -15,27 +15,47 @@ import numpy.typing as npt
 from sqlglot import exp
 
 from ppdm_sql.reconstruct.inversion import invert_adjoint
-from ppdm_sql.rewrite.formula import Formula, target_tensor
-from ppdm_sql.rewrite.plan import Plan, PlannedAxis
+from ppdm_sql.rewrite.formula import target_tensor
+from ppdm_sql.rewrite.plan import Plan, PlannedAxis, PlannedTotal
 from ppdm_sql.rewrite.scan import Scan, conjunction, count_rows, grouped, number, total
+
+MAX_COUNTED_STATES = 8
+"""Measured: up to here counting conjunctions beats summing weights."""
 
 Tensor = npt.NDArray[np.float64]
 
 
-def estimate_by_counts(scan: Scan, plan: Plan, formula: Formula) -> tuple[exp.Expr, exp.Expr]:
-    """The estimate and its variance as linear combinations of the scan's counts.
+def estimate_by_counts(scan: Scan, plan: Plan, total: PlannedTotal) -> exp.Expr:
+    """The estimate of a count as a linear combination of the scan's counts."""
+    return _functional(scan, plan, total.axes, _weights(plan, total, total.axes))
 
-    With the weight w of a state, the estimate is sum(w y) and its variance sum((w^2 - w) y).
-    """
-    used = plan.axes_used(formula)
-    target = target_tensor(formula, used, plan.cell_counts).astype(float)
-    weights = invert_adjoint(target, [plan.axes[i].axis for i in used])
+
+def covariance_by_counts(
+    scan: Scan, plan: Plan, one: PlannedTotal, other: PlannedTotal, square: PlannedTotal
+) -> exp.Expr:
+    """The covariance of two counts, likewise: with weights v and w of a state, sum((v w - u) y), u for both at once."""
+    used = tuple(sorted({*one.axes, *other.axes}))
+    v, w, u = (_weights(plan, total, used) for total in (one, other, square))
+    return _functional(scan, plan, used, v * w - u)
+
+
+def can_be_counted(plan: Plan, *totals: PlannedTotal) -> bool:
+    """Whether the totals are counts over few enough states."""
+    used = {axis for total in totals for axis in total.axes}
+    few = states([plan.axes[axis] for axis in used]) <= MAX_COUNTED_STATES
+    return few and all(total.counted is not None for total in totals)
+
+
+def _weights(plan: Plan, total: PlannedTotal, used: tuple[int, ...]) -> Tensor:
+    assert total.counted is not None
+    target = target_tensor(total.counted, used, plan.cell_counts).astype(float)
+    return invert_adjoint(target, [plan.axes[i].axis for i in used])
+
+
+def _functional(scan: Scan, plan: Plan, used: tuple[int, ...], weights: Tensor) -> exp.Expr:
     axes = [plan.axes[i] for i in used]
     columns = [scan.add(count) for count in conjunction_counts(axes)]
-    return (
-        _combination(columns, conjunction_weights(weights, axes)),
-        _combination(columns, conjunction_weights(weights**2 - weights, axes)),
-    )
+    return _combination(columns, conjunction_weights(weights, axes))
 
 
 def states(axes: Sequence[PlannedAxis]) -> int:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from ppdm_sql.channels.axis import Axis
 from ppdm_sql.channels.cells import EXACT_AXIS, EXACT_CELLS, Cell, column_axis
+from ppdm_sql.errors import Unsupported
 from ppdm_sql.policy.binding import BoundColumn
-from ppdm_sql.rewrite.formula import All, Atom, Formula, Some, axes_of, simplify
-from ppdm_sql.rewrite.query import Junction, Query, Test
+from ppdm_sql.rewrite.formula import FALSE, All, Atom, Formula, Some, axes_of, simplify
+from ppdm_sql.rewrite.query import Condition, Junction, Query, Total, Value
 from ppdm_sql.rewrite.scan import conjunction, disjunction, grouped
 
-Measure = Callable[[Sequence[tuple[BoundColumn, Sequence[exp.Expr]]]], list[tuple[Cell, ...]]]
-"""Asks an engine how a domain falls into cells under some terms; one answer a column."""
+Measure = Callable[[Sequence[tuple[BoundColumn, Sequence[exp.Expr], Sequence[exp.Expr]]]], list[tuple[Cell, ...]]]
+"""Asks an engine how a domain falls into cells under some terms, and what some values sum to in each."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class PlannedAxis:
     cells: tuple[Cell, ...]
     terms: tuple[exp.Expr, ...]
     column: BoundColumn | None
+    values: tuple[exp.Expr, ...] = ()
 
     def test(self, inside: frozenset[int]) -> exp.Expr:
         """SQL that is TRUE where the row lies in one of the cells, and FALSE or NULL elsewhere."""
@@ -73,12 +75,43 @@ def _truth_test(term: exp.Expr, truth: bool | None) -> exp.Expr:
 
 
 @dataclass(frozen=True)
+class PlannedProduct:
+    """Part of a total whose condition is settled into cells."""
+
+    formula: Formula
+    values: tuple[Value, ...] = ()
+    factor: exp.Expr | None = None
+
+
+@dataclass(frozen=True)
+class PlannedTotal:
+    """A total whose conditions are settled; without products it is zero."""
+
+    products: tuple[PlannedProduct, ...]
+
+    @property
+    def counted(self) -> Formula | None:
+        """The formula whose rows it counts, or None where it adds up numbers."""
+        if not self.products:
+            return FALSE
+        first = self.products[0]
+        plain = len(self.products) == 1 and not first.values and first.factor is None
+        return first.formula if plain else None
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The axes that take part, in order."""
+        used = [axes_of(product.formula) | {value.axis for value in product.values} for product in self.products]
+        return tuple(sorted(frozenset().union(*used)))
+
+
+@dataclass(frozen=True)
 class Plan:
-    """How a query will be answered; `formulas` has None for an aggregate that is exact as it stands."""
+    """How a query will be answered."""
 
     query: Query
     axes: tuple[PlannedAxis, ...]
-    formulas: tuple[Formula | None, ...]
+    totals: tuple[PlannedTotal, ...]
     method: str
 
     @property
@@ -86,14 +119,14 @@ class Plan:
         """The number of cells of each axis."""
         return [len(axis.cells) for axis in self.axes]
 
-    def axes_used(self, formula: Formula) -> tuple[int, ...]:
-        """The axes of one formula, in order."""
-        return tuple(sorted(axes_of(formula)))
+    def certain(self, total: PlannedTotal) -> bool:
+        """Whether no perturbed column takes part, so that the total is exact."""
+        return all(self.axes[axis].axis.retain == 1 for axis in total.axes)
 
 
 def make_plan(query: Query, measure: Measure) -> Plan:
-    """Ask for the cells of every perturbed column, and settle the formulas."""
-    columns = [(axis.column, axis.terms) for axis in query.axes if axis.column is not None]
+    """Ask for the cells of every perturbed column, and settle the conditions."""
+    columns = [(axis.column, axis.terms, axis.values) for axis in query.axes if axis.column is not None]
     measured = iter(measure(columns) if columns else [])
     axes = []
     for axis in query.axes:
@@ -101,19 +134,33 @@ def make_plan(query: Query, measure: Measure) -> Plan:
             axes.append(PlannedAxis(EXACT_AXIS, EXACT_CELLS, axis.terms, None))
         else:
             cells = next(measured)
-            axes.append(PlannedAxis(column_axis(axis.column, cells), cells, axis.terms, axis.column))
+            axes.append(PlannedAxis(column_axis(axis.column, cells), cells, axis.terms, axis.column, axis.values))
     counts = [len(axis.cells) for axis in axes]
-    formulas = tuple(
-        None if a.formula is None else simplify(_settle(a.formula, axes), counts) for a in query.aggregates
-    )
-    method = "inversion" if query.settings.method == "auto" else query.settings.method
-    return Plan(query, tuple(axes), formulas, method)
+    totals = tuple(PlannedTotal(tuple(_settled(total, axes, counts))) for total in query.totals)
+    return Plan(query, tuple(axes), totals, _method(query, totals))
 
 
-def _settle(node: Test | Junction, axes: Sequence[PlannedAxis]) -> Formula:
+def _method(query: Query, totals: Sequence[PlannedTotal]) -> str:
+    asked = query.settings.method
+    if asked == "bayes" and any(total.counted is None for total in totals):
+        raise Unsupported(
+            "Unsupported: iterative Bayes reconstructs counts, and this query adds up numbers. "
+            "Use SET ppdm_method = 'auto'."
+        )
+    return "inversion" if asked == "auto" else asked
+
+
+def _settled(total: Total, axes: Sequence[PlannedAxis], counts: Sequence[int]) -> Iterator[PlannedProduct]:
+    for product in total.products:
+        formula = simplify(_settle(product.condition, axes), counts)
+        if formula != FALSE:
+            yield PlannedProduct(formula, product.values, product.factor)
+
+
+def _settle(node: Condition, axes: Sequence[PlannedAxis]) -> Formula:
     if isinstance(node, Junction):
         kind = All if node.every else Some
         return kind(tuple(_settle(part, axes) for part in node.parts))
-    axis = axes[node.axis]
-    inside = frozenset(i for i, cell in enumerate(axis.cells) if cell.truth[node.term] is node.truth)
-    return Atom(node.axis, inside)
+    cells = axes[node.axis].cells
+    inside = (i for i, cell in enumerate(cells) if (cell.truth[node.term] is node.truth) != node.otherwise)
+    return Atom(node.axis, frozenset(inside))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from sqlglot import exp
 
@@ -11,14 +12,18 @@ from ppdm_sql.policy.binding import BoundColumn
 from ppdm_sql.policy.manifest import Manifest, ReleasedColumn
 from ppdm_sql.rewrite.settings import Settings
 
+TOTAL = "ppdm_e"
+"""What the name of a total begins with, in an expression over totals."""
+
 
 @dataclass(frozen=True)
 class Test:
-    """A leaf before cells are known: the axis's term has this truth value."""
+    """A leaf before cells are known: the axis's term has this truth value, or (`otherwise`) has not."""
 
     axis: int
     term: int
     truth: bool
+    otherwise: bool = False
 
 
 @dataclass(frozen=True)
@@ -26,23 +31,51 @@ class Junction:
     """AND (`every`) or OR of its parts."""
 
     every: bool
-    parts: tuple[Test | Junction, ...]
+    parts: tuple[Condition, ...] = ()
+
+
+Condition: TypeAlias = Test | Junction
 
 
 @dataclass(frozen=True)
 class QueryAxis:
-    """One perturbed column with the terms a query asks of it, or one exact predicate (`column` is None)."""
+    """One perturbed column with what a query asks of it, or one exact predicate (`column` is None).
+
+    `terms` are conditions, `values` numbers: the expressions of this column alone that are summed.
+    """
 
     column: BoundColumn | None
     terms: tuple[exp.Expr, ...]
+    values: tuple[exp.Expr, ...] = ()
 
 
 @dataclass(frozen=True)
-class Aggregate:
-    """One aggregate of the query: a count to reconstruct (`formula`), or one that is exact as it stands."""
+class Value:
+    """A number that a row adds, or a factor of it: one of an axis's values."""
 
-    node: exp.Expr
-    formula: Test | Junction | None = None
+    axis: int
+    index: int
+
+
+@dataclass(frozen=True)
+class Product:
+    """Part of a total: over the rows that meet the condition, values of perturbed columns times an exact factor."""
+
+    condition: Condition
+    values: tuple[Value, ...] = ()
+    factor: exp.Expr | None = None
+
+
+@dataclass(frozen=True)
+class Total:
+    """A sum over rows, the one thing that is reconstructed; a count where its products have no values."""
+
+    products: tuple[Product, ...]
+
+    @property
+    def is_count(self) -> bool:
+        """Whether every row adds one or nothing."""
+        return len(self.products) == 1 and not self.products[0].values and self.products[0].factor is None
 
 
 @dataclass(frozen=True)
@@ -50,7 +83,9 @@ class Query:
     """A SELECT on one release.
 
     `tree` is our own copy. `keys` are the grouping expressions, `exact` the WHERE conditions that no perturbed
-    column takes part in, `hidden` those that one does; `axes` and `aggregates` are filled by the later passes.
+    column takes part in, `hidden` those that one does. The later passes fill the rest: `aggregates` maps the text of
+    each aggregate to an expression over totals and `natives`, aggregates that are exact as they stand; `squares` says
+    which total is the sum of the products of two others, for their covariance.
     """
 
     sql: str
@@ -62,7 +97,15 @@ class Query:
     exact: tuple[exp.Expr, ...] = ()
     hidden: tuple[exp.Expr, ...] = ()
     axes: tuple[QueryAxis, ...] = ()
-    aggregates: tuple[Aggregate, ...] = ()
+    totals: tuple[Total, ...] = ()
+    natives: tuple[exp.Expr, ...] = ()
+    aggregates: Mapping[str, exp.Expr] = field(default_factory=dict)
+    squares: Mapping[tuple[int, int], int] = field(default_factory=dict)
+
+    @property
+    def answered(self) -> set[int]:
+        """The totals that the answer itself needs; the others are needed for errors only."""
+        return {i for value in self.aggregates.values() for i in totals_in(value)}
 
     def column(self, name: str) -> ReleasedColumn | None:
         """The released column of that name; names do not depend on case."""
@@ -79,6 +122,12 @@ class Query:
             if released is not None and released.perturbed is not None:
                 found[released.name] = released.perturbed
         return list(found.values())
+
+
+def totals_in(node: exp.Expr) -> set[int]:
+    """The numbers of the totals that an expression over totals mentions."""
+    names = [column.name for column in node.find_all(exp.Column)]
+    return {int(name.removeprefix(TOTAL)) for name in names if name.startswith(TOTAL)}
 
 
 def root_name(column: exp.Column) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from ppdm_sql.rewrite.query import Query
+from ppdm_sql.rewrite.query import TOTAL, Query
 
 PREFIX = "ppdm_"
 
@@ -53,13 +53,13 @@ def cell_name(index: int) -> str:
 
 
 def estimate_name(index: int) -> str:
-    """Name of an aggregate's value between the steps."""
-    return f"{PREFIX}e{index}"
+    """Name of a total between the steps."""
+    return f"{TOTAL}{index}"
 
 
-def error_name(index: int) -> str:
-    """Name of an estimate's standard error between the steps."""
-    return f"{PREFIX}s{index}"
+def covariance_name(one: int, other: int) -> str:
+    """Name of the covariance of two totals between the steps; of one with itself, its variance."""
+    return f"{PREFIX}v{min(one, other)}_{max(one, other)}"
 
 
 # sqlglot's own builders copy what they are given, at every level of a tree; these do not.

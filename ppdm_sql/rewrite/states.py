@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.rewrite.counts import conjunction_counts, counts_to_states, states
-from ppdm_sql.rewrite.formula import Formula, target_tensor
+from ppdm_sql.rewrite.formula import target_tensor
 from ppdm_sql.rewrite.plan import Plan, PlannedAxis
 from ppdm_sql.rewrite.scan import Scan, cell_name, count_rows, key_name, typed
 
@@ -27,11 +27,10 @@ ROWS = "ppdm_rows"
 
 @dataclass(frozen=True)
 class Observation:
-    """What one aggregate needs: a statement, the axes, and the states it counts in the end."""
+    """A statement that counts states, the axes of its tensor, and the columns to find the counts in."""
 
     statement: exp.Select
     axes: tuple[PlannedAxis, ...]
-    target: Tensor
     grouped: bool
     columns: tuple[str, ...]
 
@@ -48,20 +47,34 @@ class Observation:
         return observed
 
 
-def observe(plan: Plan, formula: Formula) -> Observation:
-    """The statement that counts the states of one formula in every group, in the order of `group_statement`."""
-    used = plan.axes_used(formula)
-    axes = tuple(plan.axes[i] for i in used)
+def axes_of_answer(plan: Plan) -> tuple[int, ...]:
+    """The axes of every total that the answer needs."""
+    return tuple(sorted({axis for i in plan.query.answered for axis in plan.totals[i].axes}))
+
+
+def targets(plan: Plan) -> dict[int, Tensor]:
+    """For each total that the answer needs, the states it counts."""
+    used = axes_of_answer(plan)
+    found = {}
+    for i in sorted(plan.query.answered):
+        formula = plan.totals[i].counted
+        assert formula is not None
+        found[i] = target_tensor(formula, used, plan.cell_counts).astype(float)
+    return found
+
+
+def observe(plan: Plan) -> Observation:
+    """The statement that counts the states of an answer in every group, in the order of `group_statement`."""
+    axes = tuple(plan.axes[i] for i in axes_of_answer(plan))
     if states(axes) > MAX_STATES:
         raise Unsupported(
             f"Unsupported: the query tells {states(axes):,} states apart, and Bayes reconstructs at most "
             f"{MAX_STATES:,}. Use SET ppdm_method = 'inversion', or fewer conditions."
         )
-    target = target_tensor(formula, used, plan.cell_counts).astype(float)
     scan = Scan(plan.query)
     if states(axes) <= MAX_COUNTED_STATES:
         names = tuple(scan.add(count).name for count in conjunction_counts(axes))
-        return Observation(_ordered(scan.select(), plan), axes, target, False, names)
+        return Observation(_ordered(scan.select(), plan), axes, False, names)
     cells = tuple(_cell_number(axis) for axis in axes)
     scan.add(count_rows())
     names = tuple(cell_name(i) for i in range(len(axes)))
@@ -74,15 +87,14 @@ def observe(plan: Plan, formula: Formula) -> Observation:
     statement = exp.select(
         exp.alias_(rank, GROUP), *(exp.column(name) for name in names), exp.alias_(exp.column("ppdm_n0"), ROWS)
     ).from_(inner)
-    return Observation(statement, axes, target, True, names)
+    return Observation(statement, axes, True, names)
 
 
 def group_statement(plan: Plan) -> exp.Select:
     """The groups themselves, with the aggregates that are exact, in a fixed order."""
     scan = Scan(plan.query)
-    for aggregate, formula in zip(plan.query.aggregates, plan.formulas, strict=True):
-        if formula is None:
-            scan.add(aggregate.node)
+    for node in plan.query.natives:
+        scan.add(node)
     scan.add(count_rows())
     return _ordered(scan.select(), plan)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from ppdm_sql.policy.binding import BoundColumn
-from ppdm_sql.rewrite.query import Junction, Query, QueryAxis, Test
+from ppdm_sql.rewrite.query import Condition, Junction, Query, QueryAxis, Test, Value
 from ppdm_sql.rewrite.refuse import refuse
 
 VOLATILE = (exp.Rand, exp.Uuid, exp.Randn)
@@ -24,65 +24,87 @@ class Terms:
         self._columns: dict[str, int] = {}
         self._exact: dict[str, int] = {}
         self._terms: list[dict[str, exp.Expr]] = []
+        self._values: list[dict[str, exp.Expr]] = []
         self._owner: list[BoundColumn | None] = []
 
     @property
     def axes(self) -> tuple[QueryAxis, ...]:
         """The axes found so far."""
         return tuple(
-            QueryAxis(owner, tuple(terms.values())) for owner, terms in zip(self._owner, self._terms, strict=True)
+            QueryAxis(owner, tuple(terms.values()), tuple(values.values()))
+            for owner, terms, values in zip(self._owner, self._terms, self._values, strict=True)
         )
 
-    def formula(self, node: exp.Expr, truth: bool = True) -> Test | Junction:
-        """The rows where `node` is TRUE (or FALSE); NULL is neither.
+    def condition(self, node: exp.Expr, truth: bool = True, otherwise: bool = False) -> Condition:
+        """The rows where `node` is TRUE (or FALSE), or with `otherwise` all others; NULL is neither.
 
         Before: `NOT (age > 30 AND sex = 'F')`; after: `age > 30` is FALSE or `sex = 'F'` is FALSE.
         """
         node = node.unnest()
         perturbed = self.query.perturbed_in(node)
-        exact = self._has_exact(node)
-        if len(perturbed) + exact <= 1:
-            return self._leaf(node, perturbed, truth)
+        if len(perturbed) + self.has_exact(node) <= 1:
+            return self._leaf(node, perturbed, truth, otherwise)
         if isinstance(node, exp.Not):
-            return self.formula(node.this, not truth)
+            return self.condition(node.this, not truth, otherwise)
         if isinstance(node, exp.And | exp.Or):
-            every = isinstance(node, exp.And) == truth
-            return Junction(every, (self.formula(node.left, truth), self.formula(node.right, truth)))
+            every = (isinstance(node, exp.And) == truth) != otherwise
+            sides = (self.condition(side, truth, otherwise) for side in (node.left, node.right))
+            return Junction(every, tuple(sides))
         if isinstance(node, exp.Between) and not node.args.get("symmetric"):
             value = node.this
             bounds = exp.and_(
                 exp.GTE(this=value.copy(), expression=node.args["low"].copy()),
                 exp.LTE(this=value.copy(), expression=node.args["high"].copy()),
             )
-            return self.formula(bounds, truth)
+            return self.condition(bounds, truth, otherwise)
         return self._spans(node, perturbed)
 
-    def _leaf(self, node: exp.Expr, perturbed: list[BoundColumn], truth: bool) -> Test:
+    def value(self, node: exp.Expr, column: BoundColumn) -> Value:
+        """A number that depends on one perturbed column."""
+        self._check(node)
+        axis = self._axis(self._columns, column.name, column)
+        values = self._values[axis]
+        text = node.sql(dialect="duckdb")
+        values.setdefault(text, node)
+        return Value(axis, list(values).index(text))
+
+    def value_of(self, value: Value) -> tuple[exp.Expr, BoundColumn]:
+        """The expression behind a value, and its column."""
+        column = self._owner[value.axis]
+        assert column is not None
+        return list(self._values[value.axis].values())[value.index], column
+
+    def _leaf(self, node: exp.Expr, perturbed: list[BoundColumn], truth: bool, otherwise: bool) -> Test:
+        self._check(node)
+        term = _as_boolean(node)
+        if not perturbed:  # an exact predicate has two cells: TRUE, and the rest
+            if not truth:
+                term, truth = exp.not_(exp.paren(term.copy())), True
+            axis = self._axis(self._exact, term.sql(dialect="duckdb"), None)
+        else:
+            axis = self._axis(self._columns, perturbed[0].name, perturbed[0])
+        text = term.sql(dialect="duckdb")
+        terms = self._terms[axis]
+        terms.setdefault(text, term)
+        return Test(axis, list(terms).index(text), truth, otherwise)
+
+    def _check(self, node: exp.Expr) -> None:
         for call in node.find_all(exp.Func):
             if isinstance(call, VOLATILE) or (isinstance(call, exp.Anonymous) and call.name.lower() in VOLATILE_NAMES):
                 refuse(self.query.sql, call, "it gives another value at each call, so its share is not known.", "")
         if any(node.find_all(exp.AggFunc, exp.Window)):
             refuse(self.query.sql, node, "aggregates cannot stand inside WHERE, FILTER or another aggregate.", "")
-        term = _as_boolean(node)
-        if not perturbed and not truth:  # NULL is in the second cell of an exact predicate, FALSE is not a cell
-            term, truth = exp.not_(exp.paren(term.copy())), True
-        text = term.sql(dialect="duckdb")
-        if perturbed:
-            axis = self._axis(self._columns, perturbed[0].name, perturbed[0])
-        else:
-            axis = self._axis(self._exact, text, None)
-        terms = self._terms[axis]
-        terms.setdefault(text, term)
-        return Test(axis, list(terms).index(text), truth)
 
     def _axis(self, known: dict[str, int], name: str, owner: BoundColumn | None) -> int:
         if name not in known:
             known[name] = len(self._terms)
             self._terms.append({})
+            self._values.append({})
             self._owner.append(owner)
         return known[name]
 
-    def _has_exact(self, node: exp.Expr) -> bool:
+    def has_exact(self, node: exp.Expr) -> bool:
+        """Whether an exact column takes part."""
         names = {column.name for column in self.query.perturbed_in(node)}
         return any(column.parts[0].name not in names for column in node.find_all(exp.Column))
 

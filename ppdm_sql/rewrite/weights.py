@@ -7,6 +7,7 @@ column's cells first, so that every product has each column once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,8 @@ from sqlglot import exp
 
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.rewrite.formula import FALSE, TRUE, All, Atom, Formula, components, most_shared_axis, restrict, simplify
-from ppdm_sql.rewrite.plan import Plan, PlannedAxis
+from ppdm_sql.rewrite.plan import Plan, PlannedAxis, PlannedProduct, PlannedTotal
+from ppdm_sql.rewrite.query import Value
 from ppdm_sql.rewrite.scan import Scan, number, total, typed
 
 FLOAT_ROWS = 10**8
@@ -32,26 +34,75 @@ class Weight:
     sql: exp.Expr | None = None
     factors: int = 0
 
+    @property
+    def body(self) -> exp.Expr:
+        """The expression to add up."""
+        return number(1.0) if self.sql is None else self.sql.copy()
 
-def estimate_by_weights(scan: Scan, plan: Plan, formula: Formula, with_error: bool) -> tuple[exp.Expr, exp.Expr | None]:
-    """The estimate, and its variance if asked for, from the sums of the weights and of their squares."""
-    rows = plan.query.manifest.rows
-    weight = _Builder(plan, "FLOAT" if rows <= FLOAT_ROWS else "DOUBLE").weight(formula)
-    body = weight.sql if weight.sql is not None else number(1.0)
-    estimate = exp.Mul(this=number(weight.scale), expression=scan.add(_sum(body)))
-    if not with_error:
-        return estimate, None
-    squares = scan.add(_sum(exp.Mul(this=exp.Paren(this=body.copy()), expression=exp.Paren(this=body.copy()))))
-    square = exp.Mul(this=number(weight.scale**2), expression=squares)
-    return estimate, exp.Sub(this=square, expression=exp.Paren(this=estimate.copy()))
+
+def estimate_by_weights(scan: Scan, plan: Plan, total: PlannedTotal) -> exp.Expr:
+    """The estimate from the sum of the weights."""
+    weight = _Builder(plan).of_total(total)
+    return exp.Mul(this=number(weight.scale), expression=scan.add(_sum(weight.body)))
+
+
+def covariance_by_weights(scan: Scan, plan: Plan, one: PlannedTotal, other: PlannedTotal, square: exp.Expr) -> exp.Expr:
+    """The covariance from the sum of the products of the weights; `square` estimates that of the true ones."""
+    v, w = (_Builder(plan).of_total(total) for total in (one, other))
+    products = scan.add(_sum(exp.Mul(this=exp.Paren(this=v.body), expression=exp.Paren(this=w.body))))
+    scaled = exp.Mul(this=number(v.scale * w.scale), expression=products)
+    return exp.Sub(this=scaled, expression=exp.Paren(this=square))
 
 
 class _Builder:
-    def __init__(self, plan: Plan, sql_type: str) -> None:
+    def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.sql_type = sql_type
+        counts = all(total.counted is not None for total in plan.totals)
+        self.sql_type = "FLOAT" if counts and plan.query.manifest.rows <= FLOAT_ROWS else "DOUBLE"
         self.cells = plan.cell_counts
         self.perturbed = frozenset(i for i, axis in enumerate(plan.axes) if axis.axis.retain < 1)
+
+    def of_total(self, total: PlannedTotal) -> Weight:
+        """What a row adds to the estimate of a total."""
+        parts = [self.of_product(product) for product in total.products]
+        return self.total(parts) if parts else Weight(0.0)
+
+    def of_product(self, product: PlannedProduct) -> Weight:
+        """What a row adds to one part of it: the formula is split on the columns whose values are added up."""
+        weight = self.valued(product.formula, product.values)
+        if product.factor is None:
+            return weight
+        factor = exp.Coalesce(this=typed(product.factor.copy(), "DOUBLE"), expressions=[number(0.0)])
+        return self.product([Weight(1.0, factor, 1), weight])
+
+    def valued(self, formula: Formula, values: tuple[Value, ...]) -> Weight:
+        """The weight of a row towards the sum of a product of values over the rows that meet a formula."""
+        if not values:
+            return self.weight(formula)
+        first, rest = values[0], values[1:]
+        return self.total(
+            [
+                self.product([self.value(first, frozenset(cells)), self.valued(remaining, rest)])
+                for remaining, cells in self.branches(formula, first.axis).items()
+            ]
+        )
+
+    def value(self, value: Value, inside: frozenset[int]) -> Weight:
+        """(v 1[in cells] - (1 - p) E[v 1[in cells]]) / p; rows in a fixed cell count as they are."""
+        axis = self.plan.axes[value.axis]
+        assert axis.column is not None
+        retain = axis.axis.retain
+        shift = (1 - retain) * math.fsum(axis.cells[i].sums[value.index] for i in inside) / axis.column.size
+        body: exp.Expr = exp.Coalesce(this=axis.values[value.index].copy(), expressions=[number(0.0)])
+        if len(inside) < len(axis.cells):
+            body = exp.Case(ifs=[exp.If(this=axis.test(inside), true=body)], default=number(0.0))
+        if retain == 1:
+            return Weight(1.0, body, 1)
+        shifted = exp.Paren(this=exp.Sub(this=body, expression=self.constant(shift)))
+        if not axis.axis.fixed:
+            return Weight(1 / retain, shifted, 1)
+        kept = exp.Mul(this=self.constant(retain), expression=body.copy())
+        return Weight(1 / retain, exp.Case(ifs=[exp.If(this=_is_null(axis), true=kept)], default=shifted), 1)
 
     def weight(self, formula: Formula) -> Weight:
         """The weight of a row towards the count of `formula`."""
@@ -91,23 +142,26 @@ class _Builder:
         shifted = exp.Paren(this=exp.Sub(this=indicator, expression=self.constant(shift)))
         if not axis.axis.fixed:
             return Weight(1 / retain, shifted, 1)
-        assert axis.column is not None
-        null = exp.Is(this=exp.column(exp.to_identifier(axis.column.name, quoted=True)), expression=exp.Null())
         kept = self.constant(retain if set(axis.axis.fixed) <= inside else 0.0)
-        choice = exp.Case(ifs=[exp.If(this=null, true=kept)], default=shifted)
+        choice = exp.Case(ifs=[exp.If(this=_is_null(axis), true=kept)], default=shifted)
         return Weight(1 / retain, choice, 1)
 
     def split(self, formula: Formula, axis: int) -> Weight:
         """Sum over the cells of one axis, those with the same remaining formula taken together."""
-        branches: dict[Formula, set[int]] = {}
+        return self.total(
+            [
+                self.product([self.atom(self.plan.axes[axis], frozenset(cells)), self.weight(rest)])
+                for rest, cells in self.branches(formula, axis).items()
+            ]
+        )
+
+    def branches(self, formula: Formula, axis: int) -> dict[Formula, set[int]]:
+        """What remains of a formula in the cells of an axis, where it can still be met."""
+        found: dict[Formula, set[int]] = {}
         for cell in range(self.cells[axis]):
-            branches.setdefault(restrict(formula, axis, cell, self.cells), set()).add(cell)
-        weights = [
-            self.product([self.atom(self.plan.axes[axis], frozenset(cells)), self.weight(rest)])
-            for rest, cells in branches.items()
-            if rest != FALSE
-        ]
-        return self.total(weights)
+            found.setdefault(restrict(formula, axis, cell, self.cells), set()).add(cell)
+        found.pop(FALSE, None)
+        return found
 
     def product(self, weights: Sequence[Weight]) -> Weight:
         """The product of weights."""
@@ -121,8 +175,8 @@ class _Builder:
 
     def total(self, weights: Sequence[Weight]) -> Weight:
         """The sum of weights."""
-        if len(weights) == 1:
-            return weights[0]
+        if len(weights) < 2:
+            return weights[0] if weights else Weight(0.0)
         body = exp.Paren(this=total([self.scaled(weight) for weight in weights]))
         return self.checked(Weight(1.0, body, sum(weight.factors for weight in weights)))
 
@@ -148,6 +202,11 @@ class _Builder:
                 f"{MAX_FACTORS} factors. Ask for parts that exclude each other, and add them up."
             )
         return weight
+
+
+def _is_null(axis: PlannedAxis) -> exp.Expr:
+    assert axis.column is not None
+    return exp.Is(this=exp.column(exp.to_identifier(axis.column.name, quoted=True)), expression=exp.Null())
 
 
 def _sum(body: exp.Expr) -> exp.Expr:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 
 import duckdb
 import pytest
@@ -14,9 +15,11 @@ from hypothesis import strategies as st
 from ppdm_sql.channels.cells import Cell
 from ppdm_sql.engines import measure as measuring
 from ppdm_sql.engines.embedded import EmbeddedEngine
+from ppdm_sql.engines.powers import power_sum
 from ppdm_sql.errors import QueryError, Unsupported
 from ppdm_sql.policy import bind, load_policy
 from ppdm_sql.policy.binding import BoundColumn
+from ppdm_sql.policy.domain import Grid
 from ppdm_sql.rewrite.parse import parse
 
 
@@ -32,7 +35,7 @@ def engine():
 
 
 def points(engine: EmbeddedEngine, bound: BoundColumn, *terms: str) -> dict[tuple[bool | None, ...], int]:
-    (cells,) = engine.measure([(bound, [parse(term) for term in terms])])
+    (cells,) = engine.measure([(bound, [parse(term) for term in terms], [])])
     assert len({(cell.truth, cell.fixed) for cell in cells}) == len(cells)
     return {cell.truth: cell.points for cell in cells}
 
@@ -91,12 +94,12 @@ def test_null_is_one_more_value_or_a_cell_of_its_own(engine):
         (False, False): 1,
         (None, True): 1,
     }
-    (cells,) = engine.measure([(column("{ min = 1, max = 4 }", "TINYINT", "keep"), [parse('"x" > 1')])])
+    (cells,) = engine.measure([(column("{ min = 1, max = 4 }", "TINYINT", "keep"), [parse('"x" > 1')], [])])
     assert set(cells) == {Cell((True,), 3), Cell((False,), 1), Cell((None,), 0, fixed=True)}
 
 
 def test_many_columns_are_measured_at_once(engine):
-    found = engine.measure([(AGE, [parse('"x" < 18')]), (WAGE, [parse('"x" < 18'), parse('"x" > 1')])])
+    found = engine.measure([(AGE, [parse('"x" < 18')], []), (WAGE, [parse('"x" < 18'), parse('"x" > 1')], [])])
     assert [len(cells) for cells in found] == [2, 3]
 
 
@@ -168,3 +171,36 @@ def test_dates_before_1970(engine):
     bound = column("{ min = 1900-01-01, max = 1950-12-25, step = 7 }", "DATE")
     days = [date(1900, 1, 1) + timedelta(days=7 * i) for i in range(bound.size)]
     assert points(engine, bound, "\"x\" < DATE '1925-06-01'")[(True,)] == sum(d < date(1925, 6, 1) for d in days)
+
+
+def test_values_are_summed_in_every_cell(engine):
+    value = parse('CAST("x" * 2 AS DOUBLE)')
+    small, large = engine.measure([(AGE, [parse('"x" < 18')], [value]), (AGE, [], [value, parse("CAST(1 AS DOUBLE)")])])
+    assert [cell.sums for cell in small] == [(34.0,), (float(2 * sum(range(18, 91))),)]
+    assert [cell.sums for cell in large] == [(float(2 * sum(range(17, 91))), 74.0)]
+
+
+def test_means_of_large_grids_are_exact(engine):
+    terms = [parse('"x" < 250.005')]
+    values = [parse('CAST("x" AS DOUBLE)'), parse('CAST("x" AS DOUBLE) * CAST("x" AS DOUBLE)')]
+    below, above = engine.measure(
+        [(column("{ min = -3.5, max = 90000, step = 0.01 }", "DECIMAL(12,2)"), terms, values)]
+    )[0]
+    units = range(-350, 25001)
+    assert below.sums == pytest.approx((sum(units) / 100, sum(u * u for u in units) / 10_000), rel=1e-12)
+    assert below.points + above.points == 9_000_351
+
+
+@given(
+    low=st.integers(-50, 50),
+    step=st.integers(1, 9),
+    first=st.integers(0, 40),
+    length=st.integers(0, 40),
+    power=st.integers(0, 4),
+    scale=st.integers(0, 3),
+)
+def test_power_sums_against_adding_up(low, step, first, length, power, scale):
+    expected = sum(Fraction(low + i * step, 10**scale) ** power for i in range(first, first + length))
+    assert power_sum(Grid(low, step, 100, scale), first, first + length, power) == pytest.approx(
+        float(expected), rel=1e-12
+    )

@@ -46,9 +46,26 @@ def exact(release) -> Iterator[Connection]:
         yield con
 
 
+@pytest.fixture(scope="module")
+def half(release) -> Iterator[Connection]:
+    with opened(release(0.5)) as con:
+        yield con
+
+
 def rows_of(result: duckdb.DuckDBPyRelation, keep_order: bool) -> list[tuple[object, ...]]:
     rows = result.fetchall()
     return rows if keep_order else sorted(rows, key=repr)
+
+
+def assert_same(found: list[tuple[object, ...]], truth: list[tuple[object, ...]]) -> None:
+    """Equal, counts exactly; sums and what follows from them up to rounding."""
+    assert len(found) == len(truth)
+    for row, true_row in zip(found, truth, strict=True):
+        for value, true_value in zip(row, true_row, strict=True):
+            if isinstance(value, float) and true_value is not None and float(true_value) % 1:
+                assert value == pytest.approx(float(true_value), rel=1e-9)
+            else:
+                assert value == true_value
 
 
 def test_there_are_many_cases_with_different_names():
@@ -57,9 +74,9 @@ def test_there_are_many_cases_with_different_names():
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.error], ids=named)
-def test_refused_with_its_reason(case, exact):
+def test_refused_with_its_reason(case, half):
     with pytest.raises((PpdmError, duckdb.Error)) as caught:
-        exact.sql(case.sql).fetchall()
+        half.sql(case.sql).fetchall()
     assert str(caught.value).startswith(case.error)
 
 
@@ -73,13 +90,15 @@ def test_untouched_statements_run_as_they_are(case, exact):
 @pytest.mark.parametrize("case", ACCEPTED, ids=named)
 def test_with_retention_one_the_answer_is_the_plain_one(case, method, exact, original):
     exact.execute(f"SET ppdm_method = '{method}'")
-    if method == "bayes" and case.only_inversion:
-        with pytest.raises(Unsupported, match="Bayes reconstructs at most"):
+    if method == "bayes" and (case.only_inversion or case.file == "sums"):
+        try:
             exact.sql(case.sql)
-        return
+        except Unsupported as refusal:
+            assert "Bayes reconstructs" in str(refusal)
+            return
     keep_order = "ORDER BY" in case.sql
     truth = rows_of(original.sql(plain(case.sql)), keep_order)
-    assert rows_of(exact.sql(case.sql), keep_order) == truth
+    assert_same(rows_of(exact.sql(case.sql), keep_order), truth)
 
 
 @pytest.mark.parametrize("case", ACCEPTED, ids=named)

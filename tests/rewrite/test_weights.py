@@ -18,13 +18,13 @@ from ppdm_sql.policy.domain import Grid
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.policy.types import parse_type
 from ppdm_sql.reconstruct.inversion import invert_adjoint
-from ppdm_sql.rewrite.counts import conjunction_counts, counts_to_states, estimate_by_counts
+from ppdm_sql.rewrite.counts import conjunction_counts, counts_to_states, covariance_by_counts, estimate_by_counts
 from ppdm_sql.rewrite.formula import FALSE, TRUE, All, Atom, Formula, Some, simplify, target_tensor
 from ppdm_sql.rewrite.parse import parse
-from ppdm_sql.rewrite.plan import Plan, PlannedAxis
+from ppdm_sql.rewrite.plan import Plan, PlannedAxis, PlannedProduct, PlannedTotal
 from ppdm_sql.rewrite.query import Query
 from ppdm_sql.rewrite.scan import Scan
-from ppdm_sql.rewrite.weights import estimate_by_weights
+from ppdm_sql.rewrite.weights import covariance_by_weights, estimate_by_weights
 
 CELLS = 3
 
@@ -75,7 +75,7 @@ def plans(draw: st.DrawFn) -> tuple[Plan, Formula]:
     )
     formula = simplify(draw(formulas), counts)
     query = Query("", exp.Select(), exp.to_table("states"), Manifest("states", 1000, ()))
-    return Plan(query, tuple(axes), (formula,), "inversion"), formula
+    return Plan(query, tuple(axes), (PlannedTotal((PlannedProduct(formula),)),), "inversion"), formula
 
 
 def values_of(axis: PlannedAxis) -> list[str]:
@@ -105,10 +105,12 @@ def test_each_state_gets_the_weight_of_the_tensor_inverse(by, case):
     with duckdb.connect() as con:
         cells = states_table(con, plan)
         scan = Scan(plan.query)
+        (total,) = plan.totals
+        estimate = by(scan, plan, total)
         if by is estimate_by_counts:
-            estimate, variance = by(scan, plan, formula)
+            variance = covariance_by_counts(scan, plan, total, total, total)
         else:
-            estimate, variance = by(scan, plan, formula, True)
+            variance = covariance_by_weights(scan, plan, total, total, estimate.copy())
         inner = scan.select()
         inner.set("group", exp.Group(expressions=[exp.column("number")]))
         inner.set("expressions", [exp.column("number"), *inner.expressions])

@@ -5,18 +5,7 @@ SELECT
   ppdm_e0 AS "count_star()"
 FROM (
   SELECT
-    CAST(-0.28378378378378377e0 * ppdm_n0 + 2.0e0 * ppdm_n1 AS DOUBLE) AS ppdm_e0,
-    SQRT(
-      CASE
-        WHEN CAST(0.36431701972242514e0 * ppdm_n0 + 0.864864864864865e0 * ppdm_n1 AS DOUBLE) IS NULL
-        OR 0.0e0 IS NULL
-        THEN NULL
-        ELSE GREATEST(
-          CAST(0.36431701972242514e0 * ppdm_n0 + 0.864864864864865e0 * ppdm_n1 AS DOUBLE),
-          0.0e0
-        )
-      END
-    ) AS ppdm_s0
+    CAST(-0.28378378378378377e0 * ppdm_n0 + 2.0e0 * ppdm_n1 AS DOUBLE) AS ppdm_e0
   FROM (
     SELECT
       COUNT(*) AS ppdm_n0,
@@ -31,18 +20,7 @@ SELECT
   ppdm_e0 AS "count_star()"
 FROM (
   SELECT
-    CAST(0.1691236691236691e0 * ppdm_n0 + -0.5675675675675675e0 * ppdm_n1 + -1.1919191919191918e0 * ppdm_n2 + 4.0e0 * ppdm_n3 AS DOUBLE) AS ppdm_e0,
-    SQRT(
-      CASE
-        WHEN CAST(-0.1405208536658168e0 * ppdm_n0 + 0.6977222923168869e0 * ppdm_n1 + 2.209427057911906e0 * ppdm_n2 + 0.6300846300846308e0 * ppdm_n3 AS DOUBLE) IS NULL
-        OR 0.0e0 IS NULL
-        THEN NULL
-        ELSE GREATEST(
-          CAST(-0.1405208536658168e0 * ppdm_n0 + 0.6977222923168869e0 * ppdm_n1 + 2.209427057911906e0 * ppdm_n2 + 0.6300846300846308e0 * ppdm_n3 AS DOUBLE),
-          0.0e0
-        )
-      END
-    ) AS ppdm_s0
+    CAST(0.1691236691236691e0 * ppdm_n0 + -0.5675675675675675e0 * ppdm_n1 + -1.1919191919191918e0 * ppdm_n2 + 4.0e0 * ppdm_n3 AS DOUBLE) AS ppdm_e0
   FROM (
     SELECT
       COUNT(*) AS ppdm_n0,
@@ -98,18 +76,7 @@ SELECT
   ppdm_e0 AS "count_star()"
 FROM (
   SELECT
-    CAST(-0.8108108108108109e0 * ppdm_n0 + 2.0e0 * ppdm_n1 AS DOUBLE) AS ppdm_e0,
-    SQRT(
-      CASE
-        WHEN CAST(1.4682249817384954e0 * ppdm_n0 + -1.2432432432432436e0 * ppdm_n1 AS DOUBLE) IS NULL
-        OR 0.0e0 IS NULL
-        THEN NULL
-        ELSE GREATEST(
-          CAST(1.4682249817384954e0 * ppdm_n0 + -1.2432432432432436e0 * ppdm_n1 AS DOUBLE),
-          0.0e0
-        )
-      END
-    ) AS ppdm_s0
+    CAST(-0.8108108108108109e0 * ppdm_n0 + 2.0e0 * ppdm_n1 AS DOUBLE) AS ppdm_e0
   FROM (
     SELECT
       COUNT(*) AS ppdm_n0,
@@ -128,18 +95,7 @@ SELECT
   ppdm_e0 AS "count_star()"
 FROM (
   SELECT
-    CAST(-0.40540540540540543e0 * ppdm_n0 + 2.0e0 * ppdm_n1 + 1.4054054054054055e0 * ppdm_n2 + -2.0e0 * ppdm_n3 AS DOUBLE) AS ppdm_e0,
-    SQRT(
-      CASE
-        WHEN CAST(0.5697589481373265e0 * ppdm_n0 + 0.3783783783783784e0 * ppdm_n1 + -0.5697589481373265e0 * ppdm_n2 + -0.3783783783783784e0 * ppdm_n3 AS DOUBLE) IS NULL
-        OR 0.0e0 IS NULL
-        THEN NULL
-        ELSE GREATEST(
-          CAST(0.5697589481373265e0 * ppdm_n0 + 0.3783783783783784e0 * ppdm_n1 + -0.5697589481373265e0 * ppdm_n2 + -0.3783783783783784e0 * ppdm_n3 AS DOUBLE),
-          0.0e0
-        )
-      END
-    ) AS ppdm_s0
+    CAST(-0.40540540540540543e0 * ppdm_n0 + 2.0e0 * ppdm_n1 + 1.4054054054054055e0 * ppdm_n2 + -2.0e0 * ppdm_n3 AS DOUBLE) AS ppdm_e0
   FROM (
     SELECT
       COUNT(*) AS ppdm_n0,
@@ -160,18 +116,7 @@ SELECT
   ppdm_e0 AS "count_star()"
 FROM (
   SELECT
-    CAST(1.6756756756756757e0 * ppdm_n0 + -2.0e0 * ppdm_n1 + -0.6756756756756757e0 * ppdm_n2 + 2.0e0 * ppdm_n3 AS DOUBLE) AS ppdm_e0,
-    SQRT(
-      CASE
-        WHEN CAST(1.1322132943754564e0 * ppdm_n0 + -0.7027027027027025e0 * ppdm_n1 + -1.1322132943754564e0 * ppdm_n2 + 0.7027027027027025e0 * ppdm_n3 AS DOUBLE) IS NULL
-        OR 0.0e0 IS NULL
-        THEN NULL
-        ELSE GREATEST(
-          CAST(1.1322132943754564e0 * ppdm_n0 + -0.7027027027027025e0 * ppdm_n1 + -1.1322132943754564e0 * ppdm_n2 + 0.7027027027027025e0 * ppdm_n3 AS DOUBLE),
-          0.0e0
-        )
-      END
-    ) AS ppdm_s0
+    CAST(1.6756756756756757e0 * ppdm_n0 + -2.0e0 * ppdm_n1 + -0.6756756756756757e0 * ppdm_n2 + 2.0e0 * ppdm_n3 AS DOUBLE) AS ppdm_e0
   FROM (
     SELECT
       COUNT(*) AS ppdm_n0,
@@ -196,18 +141,7 @@ SELECT
   ppdm_e0 AS "count_star()"
 FROM (
   SELECT
-    CAST(-0.527027027027027e0 * ppdm_n0 + 2.0e0 * ppdm_n1 AS DOUBLE) AS ppdm_e0,
-    SQRT(
-      CASE
-        WHEN CAST(0.8047845142439736e0 * ppdm_n0 + -0.10810810810810789e0 * ppdm_n1 AS DOUBLE) IS NULL
-        OR 0.0e0 IS NULL
-        THEN NULL
-        ELSE GREATEST(
-          CAST(0.8047845142439736e0 * ppdm_n0 + -0.10810810810810789e0 * ppdm_n1 AS DOUBLE),
-          0.0e0
-        )
-      END
-    ) AS ppdm_s0
+    CAST(-0.527027027027027e0 * ppdm_n0 + 2.0e0 * ppdm_n1 AS DOUBLE) AS ppdm_e0
   FROM (
     SELECT
       COUNT(*) AS ppdm_n0,
@@ -277,18 +211,7 @@ SELECT
   ppdm_e0 AS "count_star()"
 FROM (
   SELECT
-    CAST(-0.375e0 * ppdm_n0 + 2.0e0 * ppdm_n1 + 1.375e0 * ppdm_n2 AS DOUBLE) AS ppdm_e0,
-    SQRT(
-      CASE
-        WHEN CAST(0.515625e0 * ppdm_n0 + 0.5e0 * ppdm_n1 + -0.515625e0 * ppdm_n2 AS DOUBLE) IS NULL
-        OR 0.0e0 IS NULL
-        THEN NULL
-        ELSE GREATEST(
-          CAST(0.515625e0 * ppdm_n0 + 0.5e0 * ppdm_n1 + -0.515625e0 * ppdm_n2 AS DOUBLE),
-          0.0e0
-        )
-      END
-    ) AS ppdm_s0
+    CAST(-0.375e0 * ppdm_n0 + 2.0e0 * ppdm_n1 + 1.375e0 * ppdm_n2 AS DOUBLE) AS ppdm_e0
   FROM (
     SELECT
       COUNT(*) AS ppdm_n0,
@@ -377,18 +300,7 @@ SELECT
   ppdm_e0 AS "count(education)"
 FROM (
   SELECT
-    CAST(-0.5959595959595959e0 * ppdm_n1 + 2.0e0 * ppdm_n3 AS DOUBLE) AS ppdm_e0,
-    SQRT(
-      CASE
-        WHEN CAST(0.9511274359759208e0 * ppdm_n1 + -0.38383838383838387e0 * ppdm_n3 AS DOUBLE) IS NULL
-        OR 0.0e0 IS NULL
-        THEN NULL
-        ELSE GREATEST(
-          CAST(0.9511274359759208e0 * ppdm_n1 + -0.38383838383838387e0 * ppdm_n3 AS DOUBLE),
-          0.0e0
-        )
-      END
-    ) AS ppdm_s0
+    CAST(-0.5959595959595959e0 * ppdm_n1 + 2.0e0 * ppdm_n3 AS DOUBLE) AS ppdm_e0
   FROM (
     SELECT
       COUNT(*) AS ppdm_n0,
@@ -430,14 +342,7 @@ SELECT
   ppdm_e0 AS "count_star()"
 FROM (
   SELECT
-    CAST(0.0e0 AS DOUBLE) AS ppdm_e0,
-    SQRT(
-      CASE
-        WHEN CAST(0.0e0 AS DOUBLE) IS NULL OR 0.0e0 IS NULL
-        THEN NULL
-        ELSE GREATEST(CAST(0.0e0 AS DOUBLE), 0.0e0)
-      END
-    ) AS ppdm_s0
+    CAST(0.0e0 AS DOUBLE) AS ppdm_e0
   FROM (
     SELECT
       COUNT(*) AS ppdm_n0

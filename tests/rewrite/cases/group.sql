@@ -7,27 +7,63 @@ SELECT
   ppdm_k0 AS "sex",
   ppdm_e0 AS "count_star()",
   (
-    ppdm_e0 - 1.9599639845400536e0 * ppdm_s0
+    (
+      ppdm_e0
+    ) - 1.9599639845400536e0 * SQRT(
+      CASE
+        WHEN CAST((
+          1
+        ) * (
+          1
+        ) * ppdm_v0_0 AS DOUBLE) IS NULL OR 0.0e0 IS NULL
+        THEN NULL
+        ELSE GREATEST(CAST((
+          1
+        ) * (
+          1
+        ) * ppdm_v0_0 AS DOUBLE), 0.0e0)
+      END
+    )
   ) AS "ppdm_low(count_star())",
   (
-    ppdm_e0 + 1.9599639845400536e0 * ppdm_s0
+    (
+      ppdm_e0
+    ) + 1.9599639845400536e0 * SQRT(
+      CASE
+        WHEN CAST((
+          1
+        ) * (
+          1
+        ) * ppdm_v0_0 AS DOUBLE) IS NULL OR 0.0e0 IS NULL
+        THEN NULL
+        ELSE GREATEST(CAST((
+          1
+        ) * (
+          1
+        ) * ppdm_v0_0 AS DOUBLE), 0.0e0)
+      END
+    )
   ) AS "ppdm_high(count_star())",
-  ppdm_s0 AS "ppdm_error(count_star())"
+  SQRT(
+    CASE
+      WHEN CAST((
+        1
+      ) * (
+        1
+      ) * ppdm_v0_0 AS DOUBLE) IS NULL OR 0.0e0 IS NULL
+      THEN NULL
+      ELSE GREATEST(CAST((
+        1
+      ) * (
+        1
+      ) * ppdm_v0_0 AS DOUBLE), 0.0e0)
+    END
+  ) AS "ppdm_error(count_star())"
 FROM (
   SELECT
     ppdm_k0,
     CAST(0.4832104832104832e0 * ppdm_n0 + -1.621621621621622e0 * ppdm_n1 + -1.1919191919191918e0 * ppdm_n2 + 4.0e0 * ppdm_n3 AS DOUBLE) AS ppdm_e0,
-    SQRT(
-      CASE
-        WHEN CAST(-0.24971811212597453e0 * ppdm_n0 + 2.6841091705956575e0 * ppdm_n1 + 1.4606948546342484e0 * ppdm_n2 + -2.7769587769587782e0 * ppdm_n3 AS DOUBLE) IS NULL
-        OR 0.0e0 IS NULL
-        THEN NULL
-        ELSE GREATEST(
-          CAST(-0.24971811212597453e0 * ppdm_n0 + 2.6841091705956575e0 * ppdm_n1 + 1.4606948546342484e0 * ppdm_n2 + -2.7769587769587782e0 * ppdm_n3 AS DOUBLE),
-          0.0e0
-        )
-      END
-    ) AS ppdm_s0
+    CAST(-0.24971811212597453e0 * ppdm_n0 + 2.6841091705956575e0 * ppdm_n1 + 1.4606948546342484e0 * ppdm_n2 + -2.7769587769587782e0 * ppdm_n3 AS DOUBLE) AS ppdm_v0_0
   FROM (
     SELECT
       "sex" AS ppdm_k0,
@@ -71,18 +107,7 @@ SELECT
 FROM (
   SELECT
     ppdm_k0,
-    CAST(-0.8108108108108109e0 * ppdm_n0 + 2.0e0 * ppdm_n1 AS DOUBLE) AS ppdm_e0,
-    SQRT(
-      CASE
-        WHEN CAST(1.4682249817384954e0 * ppdm_n0 + -1.2432432432432436e0 * ppdm_n1 AS DOUBLE) IS NULL
-        OR 0.0e0 IS NULL
-        THEN NULL
-        ELSE GREATEST(
-          CAST(1.4682249817384954e0 * ppdm_n0 + -1.2432432432432436e0 * ppdm_n1 AS DOUBLE),
-          0.0e0
-        )
-      END
-    ) AS ppdm_s0
+    CAST(-0.8108108108108109e0 * ppdm_n0 + 2.0e0 * ppdm_n1 AS DOUBLE) AS ppdm_e0
   FROM (
     SELECT
       "region" AS ppdm_k0,

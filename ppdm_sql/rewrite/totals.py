@@ -1,0 +1,142 @@
+"""Sums over rows: an expression inside SUM becomes products of one function a column, which can be reconstructed.
+
+A sum of expressions is a sum of totals; a CASE is a sum over its branches; a product of an exact and a perturbed column
+keeps the exact one as a factor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from sqlglot import exp
+
+from ppdm_sql.rewrite.query import Condition, Junction, Product, Query, Total, Value
+from ppdm_sql.rewrite.refuse import refuse
+from ppdm_sql.rewrite.scan import grouped, typed
+from ppdm_sql.rewrite.terms import Terms
+
+ALWAYS = Junction(True)
+
+
+class Totals:
+    """Collects the totals of one query, each once."""
+
+    def __init__(self, query: Query, terms: Terms) -> None:
+        self.query = query
+        self.terms = terms
+        self.found: dict[Total, int] = {}
+
+    def count(self, condition: Condition) -> int:
+        """The number of the total that counts the rows meeting a condition."""
+        return self._number(Total((Product(condition),)))
+
+    def sum(self, node: exp.Expr, condition: Condition) -> int:
+        """The number of the total of an expression over the rows meeting a condition; NULLs add nothing."""
+        parts = [Product(both(condition, part.condition), part.values, part.factor) for part in self._products(node)]
+        return self._number(Total(tuple(parts)))
+
+    def square(self, one: int, other: int) -> int:
+        """The number of the total of the products, row by row, of two totals: what their covariance needs."""
+        totals = list(self.found)
+        parts = [self._multiply(a, b) for a in totals[one].products for b in totals[other].products]
+        return self._number(Total(tuple(parts)))
+
+    def known(self, node: exp.Expr) -> Condition:
+        """The rows for which an expression is not NULL."""
+        node = node.unnest()
+        if len(self.query.perturbed_in(node)) + self.terms.has_exact(node) <= 1:
+            return self.terms.condition(exp.Not(this=exp.Is(this=grouped(node.copy()), expression=exp.Null())))
+        if isinstance(node, exp.Neg | exp.Cast):
+            return self.known(node.this)
+        if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div):
+            return both(self.known(node.this), self.known(node.expression))
+        if isinstance(node, exp.Case | exp.If):
+            return Junction(False, tuple(both(when, self.known(then)) for when, then in self._branches(node)))
+        return self._refuse(node)
+
+    def _number(self, total: Total) -> int:
+        return self.found.setdefault(total, len(self.found))
+
+    def _products(self, node: exp.Expr) -> list[Product]:
+        node = node.unnest()
+        perturbed = self.query.perturbed_in(node)
+        if not perturbed:
+            return [Product(ALWAYS, (), typed(node.copy(), "DOUBLE"))]
+        if len(perturbed) == 1 and not self.terms.has_exact(node):
+            return [Product(ALWAYS, (self.terms.value(typed(node.copy(), "DOUBLE"), perturbed[0]),))]
+        if isinstance(node, exp.Neg):
+            return self._scaled(node.this, exp.Literal.number(-1))
+        if isinstance(node, exp.Cast) and node.to.this in (exp.DType.DOUBLE, exp.DType.FLOAT):
+            return self._products(node.this)
+        if isinstance(node, exp.Add | exp.Sub):
+            left, right = node.this, node.expression
+            parts = [self._given(part, self.known(right)) for part in self._products(left)]
+            others = self._scaled(right, exp.Literal.number(-1)) if isinstance(node, exp.Sub) else self._products(right)
+            return parts + [self._given(part, self.known(left)) for part in others]
+        if isinstance(node, exp.Mul):
+            return [self._multiply(a, b) for a in self._products(node.this) for b in self._products(node.expression)]
+        if isinstance(node, exp.Div) and not self.query.perturbed_in(node.expression):
+            inverse = exp.Div(this=exp.Literal.number("1e0"), expression=grouped(node.expression.copy()))
+            return self._scaled(node.this, inverse)
+        if isinstance(node, exp.Case | exp.If):
+            return [self._given(part, when) for when, then in self._branches(node) for part in self._products(then)]
+        return self._refuse(node)
+
+    def _branches(self, node: exp.Expr) -> list[tuple[Condition, exp.Expr]]:
+        """Every outcome of a CASE with the condition that leads there; a missing ELSE is NULL and leads nowhere."""
+        earlier: list[Condition] = []
+        branches = []
+        ifs = node.args["ifs"] if isinstance(node, exp.Case) else [node]
+        for branch in ifs:
+            test = branch.this
+            if isinstance(node, exp.Case) and node.this is not None:
+                test = exp.EQ(this=grouped(node.this.copy()), expression=grouped(test.copy()))
+            then = branch.args["true"]
+            branches.append((Junction(True, (*earlier, self.terms.condition(test))), then))
+            earlier.append(self.terms.condition(test, otherwise=True))
+        default = node.args.get("default") or node.args.get("false")
+        if default is not None:
+            branches.append((Junction(True, tuple(earlier)), default))
+        return [(when, then) for when, then in branches if not isinstance(then, exp.Null)]
+
+    def _scaled(self, node: exp.Expr, factor: exp.Expr) -> list[Product]:
+        scale = Product(ALWAYS, (), factor)
+        return [self._multiply(part, scale) for part in self._products(node)]
+
+    def _given(self, part: Product, condition: Condition) -> Product:
+        return Product(both(part.condition, condition), part.values, part.factor)
+
+    def _multiply(self, one: Product, other: Product) -> Product:
+        """The product of two parts; two values of one column become one value."""
+        values: dict[int, Value] = {value.axis: value for value in one.values}
+        for value in other.values:
+            if value.axis in values:
+                first, column = self.terms.value_of(values[value.axis])
+                second, _ = self.terms.value_of(value)
+                squared = exp.Mul(this=first.copy(), expression=second.copy())
+                values[value.axis] = self.terms.value(squared, column)
+            else:
+                values[value.axis] = value
+        factors = [part.factor for part in (one, other) if part.factor is not None]
+        factor = exp.Mul(this=factors[0].copy(), expression=factors[1].copy()) if len(factors) == 2 else None
+        return Product(
+            both(one.condition, other.condition),
+            tuple(values[axis] for axis in sorted(values)),
+            factor or (factors[0] if factors else None),
+        )
+
+    def _refuse(self, node: exp.Expr) -> NoReturn:
+        names = " and ".join(column.name for column in self.query.perturbed_in(node))
+        refuse(
+            self.query.sql,
+            node,
+            f"it is not a sum of products of {names} and exact columns.",
+            "Sum expressions of one perturbed column, or products of such.",
+        )
+
+
+def both(*conditions: Condition) -> Condition:
+    """All of the conditions."""
+    parts: Sequence[Condition] = [c for c in conditions if c != ALWAYS]
+    return parts[0] if len(parts) == 1 else Junction(True, tuple(parts))
