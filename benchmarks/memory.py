@@ -20,7 +20,7 @@ BYTES_A_ROW = 64
 
 PUBLISH = """
 import json, resource, secrets, sys, time
-from ppdm_sql.publish import publish
+from ppdm_sql.publishing import publish
 
 def most():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

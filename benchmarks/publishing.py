@@ -13,7 +13,7 @@ from benchmarks.people import COLUMNS, RETAIN, TABLE, policy, write_people
 from benchmarks.results import Result
 from benchmarks.timing import in_turns
 from benchmarks.workspace import KEY_BYTES, Workspace
-from ppdm_sql.publish import publish
+from ppdm_sql.publishing import publish
 
 PERTURBED = COLUMNS[:5]
 TURNS = 3

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from benchmarks.people import COLUMNS, Column, policy, write_people
-from ppdm_sql.publish import publish
+from ppdm_sql.publishing import publish
 
 KEY_BYTES = 32
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from ppdm_sql.connection import connect
-from ppdm_sql.publish import publish
+from ppdm_sql.publishing import publish
 
 ROWS, SICK, TIMES = 2_000, 10, 25
 PATIENTS = pa.table({"id": range(ROWS), "sick": [i < SICK for i in range(ROWS)]})

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ppdm_sql.connection import Connection, connect
     from ppdm_sql.policy import Policy, load_policy
-    from ppdm_sql.publish import publish
+    from ppdm_sql.publishing import publish
 
 __version__ = "0.1.0"
 
@@ -22,7 +22,7 @@ _HOMES = {
     "Policy": "ppdm_sql.policy",
     "connect": "ppdm_sql.connection",
     "load_policy": "ppdm_sql.policy",
-    "publish": "ppdm_sql.publish",
+    "publish": "ppdm_sql.publishing",
 }
 
 __all__ = ["Connection", "Policy", "connect", "load_policy", "publish"]

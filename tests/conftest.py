@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from ppdm_sql.publish.release import publish
+from ppdm_sql.publishing.release import publish
 
 sys.path.insert(0, str(Path(__file__).parent))  # the tests' own modules, such as people.py
 

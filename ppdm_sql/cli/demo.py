@@ -20,7 +20,7 @@ from ppdm_sql.cli.questions import EXPLAINED, QUESTIONS, REFUSED, Question
 from ppdm_sql.connection import Connection, connect
 from ppdm_sql.errors import TargetError, Unsupported
 from ppdm_sql.policy import load_policy
-from ppdm_sql.publish import publish
+from ppdm_sql.publishing import publish
 
 SIDE_BY_SIDE = ("age", "education", "wage", "moved")
 WIDTH = 100

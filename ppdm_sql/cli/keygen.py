@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ppdm_sql.publish import create_key
+from ppdm_sql.publishing import create_key
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from ppdm_sql.policy import Manifest, Policy, load_policy
-from ppdm_sql.publish import publish
+from ppdm_sql.publishing import publish
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -15,7 +15,7 @@ from random_queries import random_aggregate, random_count
 
 import ppdm_sql
 from ppdm_sql.channels.axis import Axis
-from ppdm_sql.publish.release import publish
+from ppdm_sql.publishing.release import publish
 from ppdm_sql.rewrite import plan as planning
 
 RELEASES = 20

@@ -17,7 +17,7 @@ from people import people, policy
 from rewrite.case_files import FOLDER, read_cases
 
 import ppdm_sql
-from ppdm_sql.publish.release import publish
+from ppdm_sql.publishing.release import publish
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """Source to perturbed release with its manifest, streaming."""
 
-from ppdm_sql.publish.keyfile import create_key, load_key
-from ppdm_sql.publish.release import publish
+from ppdm_sql.publishing.keyfile import create_key, load_key
+from ppdm_sql.publishing.release import publish
 
 __all__ = ["create_key", "load_key", "publish"]

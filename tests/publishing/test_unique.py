@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ppdm_sql.errors import SourceError
-from ppdm_sql.publish import unique
-from ppdm_sql.publish.unique import Identities
+from ppdm_sql.publishing import unique
+from ppdm_sql.publishing.unique import Identities
 
 
 def blocks(numbers, high=0):

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from ppdm_sql.errors import TargetError
-from ppdm_sql.publish import perturbing, publish
-from ppdm_sql.publish.pipeline import run
+from ppdm_sql.publishing import perturbing, publish
+from ppdm_sql.publishing.pipeline import run
 
 from .conftest import KEY, POLICY, files_in, rows_of
 
@@ -28,7 +28,7 @@ def test_an_exception_in_the_middle(ending, error, existing, table, tmp_path, mo
     if existing:
         publish(table, POLICY, to=path, key=KEY)
     before = {name: (tmp_path / name).read_bytes() for name in files_in(tmp_path)}
-    monkeypatch.setattr("ppdm_sql.publish.layout.ROWS_A_BATCH", 2048)
+    monkeypatch.setattr("ppdm_sql.publishing.layout.ROWS_A_BATCH", 2048)
     calls = []
     real = perturbing.perturb
 
@@ -50,7 +50,7 @@ def test_a_failing_rename(ending, table, tmp_path, monkeypatch):
     def failing(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("ppdm_sql.publish.targets.os.replace", failing)
+    monkeypatch.setattr("ppdm_sql.publishing.targets.os.replace", failing)
     with pytest.raises(TargetError, match="cannot be put in place: No space left on device"):
         publish(table, POLICY, to=tmp_path / f"r.{ending}", key=tmp_path / "a.key")
     assert files_in(tmp_path) == []
@@ -67,7 +67,7 @@ def test_a_directory_that_cannot_be_written(table, tmp_path):
 SCRIPT = """
 import sys
 import pyarrow as pa
-from ppdm_sql.publish import publish
+from ppdm_sql.publishing import publish
 
 def batches():
     for start in range(0, 10**9, 100_000):
@@ -81,7 +81,7 @@ publish(reader, {"table": "t", "identity": "id", "columns": {"x": column}}, to=s
 
 
 def started(path):
-    process = subprocess.Popen(  # noqa: S603 - our own script
+    process = subprocess.Popen(
         [sys.executable, "-c", SCRIPT, str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     for _ in range(14):
@@ -169,7 +169,7 @@ def test_a_bar_on_a_terminal_only(table, tmp_path, capsys):
 
 MEMORY = """
 import resource, sys
-from ppdm_sql.publish import publish
+from ppdm_sql.publishing import publish
 
 column = {"mechanism": "uniform", "domain": {"min": 0, "max": 99}, "retain": 0.5}
 policy = {"table": "t", "identity": "id", "columns": {"x": column, "y": column}}
@@ -187,7 +187,7 @@ def test_memory_does_not_grow_with_the_rows(tmp_path):
         for number, rows in ((1, 1_500_000), (2, 5_000_000)):
             con.execute(f"COPY ({query.format(rows=rows)}) TO '{tmp_path}/{number}.parquet'")
     command = [sys.executable, "-c", MEMORY, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, check=True, text=True)  # noqa: S603 - our own script
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
     small, large = (int(line) for line in done.stdout.split())
     assert (large - small) / 1024 < 120
 

@@ -13,9 +13,9 @@ from ppdm_udfs import KernelError, NullFound, OutsideDomain, RowError, Uniform, 
 
 from ppdm_sql.errors import PolicyError, SourceError
 from ppdm_sql.policy.domain import Grid
-from ppdm_sql.publish.granularity import Spacing, check_spacing, spacing_of
-from ppdm_sql.publish.layout import Layout
-from ppdm_sql.publish.unique import Identities
+from ppdm_sql.publishing.granularity import Spacing, check_spacing, spacing_of
+from ppdm_sql.publishing.layout import Layout
+from ppdm_sql.publishing.unique import Identities
 
 
 class Perturbation:

@@ -4,7 +4,7 @@ import duckdb
 import pytest
 
 from ppdm_sql.errors import KeyFileError, PolicyError, PpdmError, SourceError
-from ppdm_sql.publish import publish
+from ppdm_sql.publishing import publish
 
 from .conftest import KEY, files_in, rows_of
 
@@ -137,7 +137,7 @@ def test_accepted(name, tmp_path):
 
 
 def test_the_coarse_grid_is_found_whatever_the_batches(tmp_path, monkeypatch):
-    monkeypatch.setattr("ppdm_sql.publish.layout.ROWS_A_BATCH", 2048)
+    monkeypatch.setattr("ppdm_sql.publishing.layout.ROWS_A_BATCH", 2048)
     with pytest.raises(SourceError, match="plus a multiple of 10,"):
         publish(
             numbers("(i % 9) * 10 + i // 5000 * 20", 10_000),
@@ -148,7 +148,7 @@ def test_the_coarse_grid_is_found_whatever_the_batches(tmp_path, monkeypatch):
 
 
 def test_positions_count_all_batches(tmp_path, monkeypatch):
-    monkeypatch.setattr("ppdm_sql.publish.layout.ROWS_A_BATCH", 2048)
+    monkeypatch.setattr("ppdm_sql.publishing.layout.ROWS_A_BATCH", 2048)
     with pytest.raises(SourceError, match="row 9,001 is the first of at least 1"):
         publish(
             numbers("CASE WHEN i = 9000 THEN 500 ELSE i % 100 END", 10_000), SMALL, to=tmp_path / "r.parquet", key=KEY

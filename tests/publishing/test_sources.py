@@ -13,8 +13,8 @@ import pytest
 
 from ppdm_sql.errors import PolicyError, SourceError
 from ppdm_sql.policy import load_policy
-from ppdm_sql.publish import publish
-from ppdm_sql.publish.sources import open_source
+from ppdm_sql.publishing import publish
+from ppdm_sql.publishing.sources import open_source
 
 from .conftest import KEY, POLICY, files_in, rows_of
 
@@ -140,7 +140,7 @@ def test_order_of_rows_and_batches_does_not_matter(table, expected, tmp_path):
 
 
 def test_batch_size_does_not_matter(table, expected, tmp_path, monkeypatch):
-    monkeypatch.setattr("ppdm_sql.publish.layout.ROWS_A_BATCH", 2048)
+    monkeypatch.setattr("ppdm_sql.publishing.layout.ROWS_A_BATCH", 2048)
     publish(table, POLICY, to=tmp_path / "a.duckdb", key=KEY)
     assert rows_of(tmp_path / "a.duckdb") == expected
 

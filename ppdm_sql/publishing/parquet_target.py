@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 from ppdm_sql.errors import TargetError
 from ppdm_sql.policy import Manifest
 from ppdm_sql.policy.manifest import METADATA_KEY
-from ppdm_sql.publish.layout import Layout
-from ppdm_sql.publish.names import quote_path
-from ppdm_sql.publish.pipeline import Batches
-from ppdm_sql.publish.targets import Writer, writing
+from ppdm_sql.publishing.layout import Layout
+from ppdm_sql.publishing.names import quote_path
+from ppdm_sql.publishing.pipeline import Batches
+from ppdm_sql.publishing.targets import Writer, writing
 
 COMPRESSION = "zstd"
 ROWS_A_GROUP = 262_144

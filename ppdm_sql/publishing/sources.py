@@ -17,9 +17,9 @@ from duckdb.sqltypes import DuckDBPyType
 from ppdm_sql.errors import SourceError
 from ppdm_sql.policy import Policy
 from ppdm_sql.policy.domain import Values
-from ppdm_sql.publish.memory import bounded, limits_restored
-from ppdm_sql.publish.names import PATTERN, nearest, quote_name, quote_path, quote_text
-from ppdm_sql.publish.reading import guarded
+from ppdm_sql.publishing.memory import bounded, limits_restored
+from ppdm_sql.publishing.names import PATTERN, nearest, quote_name, quote_path, quote_text
+from ppdm_sql.publishing.reading import guarded
 
 DUCKDB_ENDINGS = (".duckdb", ".db", ".ddb")
 PARQUET_ENDINGS = (".parquet", ".parq", ".pq")

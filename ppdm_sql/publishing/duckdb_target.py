@@ -13,11 +13,11 @@ import pyarrow as pa
 from ppdm_sql.errors import TargetError
 from ppdm_sql.policy import Manifest
 from ppdm_sql.policy.manifest import MANIFEST_TABLE
-from ppdm_sql.publish.layout import Layout
-from ppdm_sql.publish.memory import bounded
-from ppdm_sql.publish.names import quote_name, quote_text
-from ppdm_sql.publish.pipeline import Batches
-from ppdm_sql.publish.targets import Writer, writing
+from ppdm_sql.publishing.layout import Layout
+from ppdm_sql.publishing.memory import bounded
+from ppdm_sql.publishing.names import quote_name, quote_text
+from ppdm_sql.publishing.pipeline import Batches
+from ppdm_sql.publishing.targets import Writer, writing
 
 STORAGE_VERSION = "v1.0.0"
 """The oldest format that DuckDB writes: every client since June 2024 reads it."""

@@ -10,9 +10,9 @@ from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy import BoundColumn, ColumnPolicy, Policy, bind
 from ppdm_sql.policy.domain import Values
 from ppdm_sql.policy.types import parse_type
-from ppdm_sql.publish.names import nearest, quote_name, quote_text
-from ppdm_sql.publish.sources import Source
-from ppdm_sql.publish.transport import travelling
+from ppdm_sql.publishing.names import nearest, quote_name, quote_text
+from ppdm_sql.publishing.sources import Source
+from ppdm_sql.publishing.transport import travelling
 
 _WIDE = ("BLOB", "VARCHAR", "JSON")  # one value may be as large as it likes
 _NESTED = ("STRUCT(", "MAP(", "UNION(", "TUPLE(")

@@ -2,7 +2,7 @@
 
 import doctest
 
-from ppdm_sql.publish import names
+from ppdm_sql.publishing import names
 
 
 def test_examples():

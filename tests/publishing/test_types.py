@@ -7,7 +7,7 @@ import pytest
 
 from ppdm_sql.errors import PolicyError, SourceError, TargetError
 from ppdm_sql.policy import Manifest
-from ppdm_sql.publish import publish
+from ppdm_sql.publishing import publish
 
 from .conftest import KEY, files_in
 

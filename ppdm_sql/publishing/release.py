@@ -15,14 +15,14 @@ from tqdm import tqdm
 from ppdm_sql.errors import KeyFileError
 from ppdm_sql.policy import Manifest, Policy, ReleasedColumn, load_policy
 from ppdm_sql.policy.types import parse_type
-from ppdm_sql.publish.keyfile import KEY_BYTES, create_key, read_key, remove_key
-from ppdm_sql.publish.layout import Layout, lay_out
-from ppdm_sql.publish.mechanisms import mechanism_of
-from ppdm_sql.publish.perturbing import Perturbation
-from ppdm_sql.publish.pipeline import run
-from ppdm_sql.publish.reading import batches_of, guarded
-from ppdm_sql.publish.sources import open_source, source_files
-from ppdm_sql.publish.targets import check_target, is_duckdb, open_writer, put_in_place
+from ppdm_sql.publishing.keyfile import KEY_BYTES, create_key, read_key, remove_key
+from ppdm_sql.publishing.layout import Layout, lay_out
+from ppdm_sql.publishing.mechanisms import mechanism_of
+from ppdm_sql.publishing.perturbing import Perturbation
+from ppdm_sql.publishing.pipeline import run
+from ppdm_sql.publishing.reading import batches_of, guarded
+from ppdm_sql.publishing.sources import open_source, source_files
+from ppdm_sql.publishing.targets import check_target, is_duckdb, open_writer, put_in_place
 
 
 def publish(

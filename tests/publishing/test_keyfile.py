@@ -7,7 +7,7 @@ import stat
 import pytest
 
 from ppdm_sql.errors import KeyFileError
-from ppdm_sql.publish import create_key, load_key, publish
+from ppdm_sql.publishing import create_key, load_key, publish
 
 from .conftest import POLICY, files_in, rows_of
 

@@ -20,9 +20,9 @@ import pyarrow as pa
 from ppdm_sql.errors import TargetError
 from ppdm_sql.policy import Manifest
 from ppdm_sql.policy.manifest import MANIFEST_TABLE
-from ppdm_sql.publish.layout import Layout
-from ppdm_sql.publish.pipeline import Batches
-from ppdm_sql.publish.sources import DUCKDB_ENDINGS
+from ppdm_sql.publishing.layout import Layout
+from ppdm_sql.publishing.pipeline import Batches
+from ppdm_sql.publishing.sources import DUCKDB_ENDINGS
 
 Result = TypeVar("Result")
 
@@ -75,8 +75,8 @@ def is_duckdb(target: Path) -> bool:
 @contextmanager
 def open_writer(target: Path, layout: Layout, table: str, *, replace: bool) -> Iterator[Writer]:
     """A writer whose files are gone afterwards, unless they were renamed."""
-    from ppdm_sql.publish.duckdb_target import DuckdbWriter  # noqa: PLC0415 - they build on this module
-    from ppdm_sql.publish.parquet_target import ParquetWriter  # noqa: PLC0415
+    from ppdm_sql.publishing.duckdb_target import DuckdbWriter  # noqa: PLC0415 - they build on this module
+    from ppdm_sql.publishing.parquet_target import ParquetWriter  # noqa: PLC0415
 
     aside = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
     kind = DuckdbWriter if is_duckdb(target) else ParquetWriter
