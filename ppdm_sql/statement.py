@@ -81,7 +81,12 @@ def _select(
     plan = make_plan(run(AGGREGATE, query), engine.measure)
     found = answer(engine, plan)
     return Statement(
-        sql, "reconstructed", found.statement.sql(dialect=engine.dialect), found.groups, plan, reads_only=True
+        sql,
+        "reconstructed",
+        found.statement.sql(dialect=engine.dialect, copy=False),
+        found.groups,
+        plan,
+        reads_only=True,
     )
 
 

@@ -40,7 +40,12 @@ def measure(run: Run, columns: Sequence[Asked]) -> list[tuple[Cell, ...]]:
     width = max(len(values) for _, _, values in columns)
     parts = [_cells_statement(i, asked, _points(run, asked), width) for i, asked in enumerate(columns)]
     found: dict[int, list[Cell]] = defaultdict(list)
-    for axis, truth, points, fixed, *sums in run(" UNION ALL ".join(parts)):
+    totals = "".join(f", sum(v{i})" for i in range(width))
+    statement = (
+        f"SELECT axis, truth, CAST(sum(w) AS BIGINT), fixed{totals} "
+        f"FROM ({' UNION ALL '.join(parts)}) GROUP BY axis, truth, fixed"
+    )
+    for axis, truth, points, fixed, *sums in run(statement):
         truths = tuple(TRUTH[letter] for letter in str(truth))
         kept = tuple(float(value or 0) for value in sums[: len(columns[axis][2])])
         found[axis].append(Cell(truths, int(points), bool(fixed), kept))
@@ -107,9 +112,5 @@ def _cells_statement(axis: int, asked: Asked, points: _Points, width: int) -> st
     truths = ", ".join(f"COALESCE(CAST(({term.sql(dialect='duckdb')}) AS UTINYINT), 2)" for term in terms)
     numbers = [f"w * {number}" for number in points.numbers] + ["0e0"] * (width - len(points.numbers))
     inner = "".join(f", {number} AS v{i}" for i, number in enumerate(numbers))
-    outer = "".join(f", sum(v{i})" for i in range(width))
-    return (
-        f"SELECT {axis} AS axis, truth, CAST(sum(w) AS BIGINT) AS points, fixed{outer} "
-        f"FROM (SELECT {f'concat({truths})' if terms else repr('')} AS truth, w, fixed{inner} FROM ({relation})) "
-        "GROUP BY truth, fixed"
-    )
+    truth = f"concat({truths})" if terms else "''"
+    return f"SELECT {axis} AS axis, {truth} AS truth, w, fixed{inner} FROM ({relation})"

@@ -16,20 +16,18 @@ class Scan:
 
     def __init__(self, query: Query) -> None:
         self.query = query
-        self._columns: dict[str, tuple[str, exp.Expr]] = {}
+        self._columns: dict[exp.Expr, str] = {}
 
     def add(self, expression: exp.Expr) -> exp.Column:
         """Ask for an aggregate; returns the name under which the scan gives it."""
-        text = expression.sql(dialect="duckdb")
-        if text not in self._columns:
-            self._columns[text] = (f"{PREFIX}n{len(self._columns)}", expression)
-        return exp.column(self._columns[text][0])
+        name = self._columns.setdefault(expression, f"{PREFIX}n{len(self._columns)}")
+        return exp.column(name)
 
     def select(self, extra: tuple[exp.Expr, ...] = ()) -> exp.Select:
         """The statement; `extra` are further grouping expressions."""
         keys = [named(key.copy(), key_name(i)) for i, key in enumerate(self.query.keys)]
         cells = [named(cell.copy(), cell_name(i)) for i, cell in enumerate(extra)]
-        columns = [named(expression, name) for name, expression in self._columns.values()]
+        columns = [named(expression, name) for expression, name in self._columns.items()]
         if not (keys or cells or columns):
             columns = [named(count_rows(), f"{PREFIX}n0")]
         statement = exp.Select(expressions=[*keys, *cells, *columns], from_=exp.From(this=self.query.table.copy()))
