@@ -9,13 +9,15 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
+from ppdm_sql.distributions import reconstruct_domain_groups
 from ppdm_sql.engines.base import Engine
 from ppdm_sql.reconstruct import bayes_errors, solve
 from ppdm_sql.rewrite.aggregates import native_name
 from ppdm_sql.rewrite.answer import answer_statement, inversion_statement
+from ppdm_sql.rewrite.domain_groups import group_scan, state_scan
 from ppdm_sql.rewrite.plan import Plan
 from ppdm_sql.rewrite.scan import covariance_name, estimate_name, key_name
-from ppdm_sql.rewrite.states import Observation, group_statement, observe, targets
+from ppdm_sql.rewrite.states import Observation, axes_of_answer, group_statement, observe, targets
 
 Array = npt.NDArray[np.float64]
 GROUPS = "ppdm_groups"
@@ -32,14 +34,21 @@ class Answer:
 
 def answer(engine: Engine, plan: Plan) -> Answer:
     """Reconstruct by the plan's method."""
-    if plan.method == "inversion":
+    if plan.query.labels:
+        groups = reconstruct_domain_groups(engine, plan)
+    elif plan.method == "inversion":
         return Answer(inversion_statement(plan))
-    groups = reconstruct_groups(engine, plan)
+    else:
+        groups = reconstruct_groups(engine, plan)
     return Answer(answer_statement(plan, exp.to_table(GROUPS)), groups)
 
 
 def statements(plan: Plan) -> list[exp.Expr]:
     """What will run on the perturbed table, for an analyst who wants to see it."""
+    if plan.query.labels:
+        others = tuple(axis for axis in axes_of_answer(plan) if axis not in plan.key_axes)
+        scan = state_scan(plan, others) if plan.method == "bayes" else group_scan(plan).statement
+        return [scan, answer_statement(plan, exp.to_table(GROUPS))]
     if plan.method == "inversion":
         return [inversion_statement(plan)]
     return [observe(plan).statement, answer_statement(plan, exp.to_table(GROUPS))]
@@ -59,7 +68,7 @@ def _bayes(engine: Engine, plan: Plan, groups: int) -> dict[str, Array]:
     observation = observe(plan)
     observed = _observed(engine, observation, groups)
     axes = [axis.axis for axis in observation.axes]
-    wanted = targets(plan)
+    wanted = targets(plan, axes_of_answer(plan))
     if not axes:
         return {estimate_name(i): observed.reshape(groups) * float(target) for i, target in wanted.items()}
     fit = solve(observed, axes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ppdm_sql.channels.axis import Axis
 from ppdm_sql.policy.binding import BoundColumn
@@ -22,6 +23,14 @@ class Cell:
     points: int
     fixed: bool = False
     sums: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of a column; where rows are grouped by them, each one's labels and values (one array each)."""
+
+    cells: tuple[Cell, ...]
+    labels: tuple[Any, ...] = ()
 
 
 def column_axis(column: BoundColumn, cells: Sequence[Cell]) -> Axis:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import pyarrow as pa
 from sqlglot import exp
 
-from ppdm_sql.channels.cells import Cell
-from ppdm_sql.policy.binding import BoundColumn
+from ppdm_sql.channels.cells import Cells
+from ppdm_sql.engines.measure import Asked
 
 
 class Engine(Protocol):
@@ -17,10 +17,8 @@ class Engine(Protocol):
 
     dialect: str
 
-    def table(self, statement: exp.Expr) -> pa.Table:
-        """The result of a statement."""
+    def table(self, statement: exp.Expr, tables: Mapping[str, pa.Table] | None = None) -> pa.Table:
+        """The result of a statement; `tables` are there for it alone."""
 
-    def measure(
-        self, columns: Sequence[tuple[BoundColumn, Sequence[exp.Expr], Sequence[exp.Expr]]]
-    ) -> list[tuple[Cell, ...]]:
+    def measure(self, columns: Sequence[Asked]) -> list[Cells]:
         """How each column's domain falls into cells under its terms."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from ppdm_sql.channels.cells import Cell
+from ppdm_sql.channels.cells import Cells
 from ppdm_sql.engines.intervals import Row
-from ppdm_sql.engines.measure import measure
+from ppdm_sql.engines.measure import Asked, measure
 from ppdm_sql.errors import QueryError
-from ppdm_sql.policy.binding import BoundColumn
 
 
 class EmbeddedEngine:
@@ -23,18 +22,25 @@ class EmbeddedEngine:
     def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
         self.con = con
 
-    def table(self, statement: exp.Expr) -> pa.Table:
-        """The result of a statement, as Arrow."""
+    def table(self, statement: exp.Expr, tables: Mapping[str, pa.Table] | None = None) -> pa.Table:
+        """The result of a statement, as Arrow; `tables` are there for it alone."""
+        for name, table in (tables or {}).items():
+            self.con.register(name, table)
         try:
-            return self.con.sql(statement.sql(dialect=self.dialect)).to_arrow_table()
+            return self._arrow(statement.sql(dialect=self.dialect))
+        finally:
+            for name in tables or {}:
+                self.con.unregister(name)
+
+    def measure(self, columns: Sequence[Asked]) -> list[Cells]:
+        """How each column's domain falls into cells under its terms; errors of the terms are the query's."""
+        return measure(self._rows, self._arrow, columns)
+
+    def _arrow(self, sql: str) -> pa.Table:
+        try:
+            return self.con.sql(sql).to_arrow_table()
         except duckdb.Error as error:
             raise QueryError(first_line(error)) from None
-
-    def measure(
-        self, columns: Sequence[tuple[BoundColumn, Sequence[exp.Expr], Sequence[exp.Expr]]]
-    ) -> list[tuple[Cell, ...]]:
-        """How each column's domain falls into cells under its terms; errors of the terms are the query's."""
-        return measure(self._rows, columns)
 
     def _rows(self, sql: str) -> Sequence[Row]:
         try:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
 from sqlglot import exp
 
-from ppdm_sql.channels.cells import Cell
+from ppdm_sql.channels.cells import Cell, Cells
 from ppdm_sql.engines.domains import listed, point, quote
 from ppdm_sql.engines.intervals import Run, compared_constants, cuts
 from ppdm_sql.engines.powers import degree, power_sum
@@ -31,25 +32,60 @@ NUMERIC = ("integer", "decimal", "real")
 TRUTH: dict[str, bool | None] = {"1": True, "0": False, "2": None}
 
 
-Asked = tuple[BoundColumn, Sequence[exp.Expr], Sequence[exp.Expr]]
-"""A column, the terms that tell its cells apart, and the values to be summed in each."""
+MAX_LABELS = 65_536
+"""No column is cut into more groups."""
+
+Expressions = Sequence[exp.Expr]
+Asked = tuple[BoundColumn, Expressions, Expressions, Expressions]
+"""A column, the terms that tell its cells apart, the values to be summed, the labels that rows are grouped by."""
 
 
-def measure(run: Run, columns: Sequence[Asked]) -> list[tuple[Cell, ...]]:
-    """The cells of every column under its terms, in one statement for all of them."""
-    width = max(len(values) for _, _, values in columns)
-    parts = [_cells_statement(i, asked, _points(run, asked), width) for i, asked in enumerate(columns)]
-    found: dict[int, list[Cell]] = defaultdict(list)
+def measure(run: Run, table: Callable[[str], pa.Table], columns: Sequence[Asked]) -> list[Cells]:
+    """The cells of every column: in one statement for those without labels, in one each for the others."""
+    plain = {i: asked for i, asked in enumerate(columns) if not asked[3]}
+    found = _plain(run, plain) if plain else {}
+    return [found[i] if i in plain else _labelled(run, table, asked) for i, asked in enumerate(columns)]
+
+
+def _plain(run: Run, columns: Mapping[int, Asked]) -> dict[int, Cells]:
+    width = max(len(values) for _, _, values, _ in columns.values())
+    parts = [_cells_statement(i, asked, _points(run, asked), width) for i, asked in columns.items()]
     totals = "".join(f", sum(v{i})" for i in range(width))
     statement = (
         f"SELECT axis, truth, CAST(sum(w) AS BIGINT), fixed{totals} "
         f"FROM ({' UNION ALL '.join(parts)}) GROUP BY axis, truth, fixed"
     )
+    found: dict[int, list[Cell]] = defaultdict(list)
     for axis, truth, points, fixed, *sums in run(statement):
-        truths = tuple(TRUTH[letter] for letter in str(truth))
-        kept = tuple(float(value or 0) for value in sums[: len(columns[axis][2])])
-        found[axis].append(Cell(truths, int(points), bool(fixed), kept))
-    return [tuple(sorted(found[i], key=_order)) for i in range(len(columns))]
+        found[axis].append(_cell(truth, points, fixed, sums[: len(columns[axis][2])]))
+    return {i: Cells(tuple(sorted(found[i], key=_order))) for i in columns}
+
+
+def _labelled(run: Run, table: Callable[[str], pa.Table], asked: Asked) -> Cells:
+    """The cells of a column whose rows are grouped: labels, and values too, tell cells apart."""
+    column, _, values, labels = asked
+    inner = _cells_statement(0, asked, _points(run, asked), len(values))
+    keys = ["truth", "fixed", *(f"l{i}" for i in range(len(labels))), *(f"u{i}" for i in range(len(values)))]
+    order = [*keys[2:], "truth"]
+    totals = "".join(f", sum(v{i}) AS v{i}" for i in range(len(values)))
+    result = table(
+        f"SELECT {', '.join(keys)}, CAST(sum(w) AS BIGINT) AS points{totals} FROM ({inner}) "
+        f"GROUP BY {', '.join(keys)} ORDER BY fixed, {', '.join(order)} LIMIT {MAX_LABELS + 1}"
+    )
+    if result.num_rows > MAX_LABELS:
+        raise Unsupported(
+            f"Unsupported: GROUP BY {labels[0].sql(dialect='duckdb')}: the domain of {column.name} falls into more "
+            f"than {MAX_LABELS:,} groups. Group by a coarser expression."
+        )
+    names = ["truth", "points", "fixed", *(f"v{i}" for i in range(len(values)))]
+    rows = zip(*(result.column(name).to_pylist() for name in names), strict=True)
+    cells = tuple(_cell(truth, points, fixed, sums) for truth, points, fixed, *sums in rows)
+    told = [f"l{i}" for i in range(len(labels))] + [f"u{i}" for i in range(len(values))]
+    return Cells(cells, tuple(result.column(name) for name in told))
+
+
+def _cell(truth: str, points: int, fixed: bool, sums: Sequence[float | None]) -> Cell:
+    return Cell(tuple(TRUTH[letter] for letter in truth), points, fixed, tuple(float(value or 0) for value in sums))
 
 
 def _order(cell: Cell) -> tuple[bool, tuple[int, ...]]:
@@ -66,7 +102,7 @@ class _Points:
 
 
 def _points(run: Run, asked: Asked) -> _Points:
-    column, terms, values = asked
+    column, terms, values, labels = asked
     name = quote(column.name)
     numbers = tuple(f"COALESCE({value.sql(dialect='duckdb')}, 0e0)" for value in values)
     grid = column.domain
@@ -75,12 +111,12 @@ def _points(run: Run, asked: Asked) -> _Points:
     constants = [compared_constants(term) for term in terms]
     powers = [degree(value) if column.type.family in NUMERIC else None for value in values]
     stretches = all(c is not None for c in constants) and all(power is not None for power in powers)
-    if grid.size > SMALL and stretches:
+    if grid.size > SMALL and stretches and not labels:
         places = cuts(run, column, [value for c in constants for value in c or ()])
         return _stretches(column, grid, places, [power or 0 for power in powers])
     if grid.size > MAX_ENUMERATED:
         odd = [t for t, c in zip(terms, constants, strict=True) if c is None]
-        odd += [v for v, power in zip(values, powers, strict=True) if power is None]
+        odd += [v for v, power in zip(values, powers, strict=True) if power is None] + list(labels)
         raise Unsupported(
             f"Unsupported: {odd[0].sql(dialect='duckdb')}: the domain of {column.name} has {grid.size:,} values, and "
             f"an expression other than a comparison with constants is evaluated on at most {MAX_ENUMERATED:,}. "
@@ -101,7 +137,7 @@ def _stretches(column: BoundColumn, grid: Grid, places: Sequence[int], powers: S
 
 
 def _cells_statement(axis: int, asked: Asked, points: _Points, width: int) -> str:
-    column, terms, _ = asked
+    column, terms, values, labels = asked
     name = quote(column.name)
     null = f"SELECT NULL AS {name}, "
     relation = f"SELECT *, FALSE AS fixed FROM ({points.relation})"
@@ -112,5 +148,8 @@ def _cells_statement(axis: int, asked: Asked, points: _Points, width: int) -> st
     truths = ", ".join(f"COALESCE(CAST(({term.sql(dialect='duckdb')}) AS UTINYINT), 2)" for term in terms)
     numbers = [f"w * {number}" for number in points.numbers] + ["0e0"] * (width - len(points.numbers))
     inner = "".join(f", {number} AS v{i}" for i, number in enumerate(numbers))
+    if labels:  # then values tell cells apart too
+        inner += "".join(f", ({label.sql(dialect='duckdb')}) AS l{i}" for i, label in enumerate(labels))
+        inner += "".join(f", ({value.sql(dialect='duckdb')}) AS u{i}" for i, value in enumerate(values))
     truth = f"concat({truths})" if terms else "''"
     return f"SELECT {axis} AS axis, {truth} AS truth, w, fixed{inner} FROM ({relation})"

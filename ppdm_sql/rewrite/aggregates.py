@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from ppdm_sql.rewrite.query import Condition, Query, totals_in
+from ppdm_sql.rewrite.query import Condition, Label, Query, totals_in
 from ppdm_sql.rewrite.refuse import refuse
 from ppdm_sql.rewrite.scan import PREFIX, estimate_name, grouped, typed
 from ppdm_sql.rewrite.shape import PPDM_FUNCTIONS
@@ -39,6 +39,8 @@ def collect_aggregates(query: Query) -> Query:
         totals=tuple(collector.totals.found),
         natives=tuple(collector.natives),
         axes=collector.terms.axes,
+        labels=collector.labels,
+        condition=collector.hidden,
     )
 
 
@@ -84,10 +86,23 @@ class _Collector:
         self.totals = Totals(query, self.terms)
         self.natives: list[exp.Expr] = []
         self.hidden = both(*(self.terms.condition(condition) for condition in query.hidden))
+        self.labels = {i: self.label(key) for i, key in enumerate(query.keys) if query.perturbed_in(key)}
+
+    def label(self, key: exp.Expr) -> Label:
+        """A grouping expression of a perturbed column."""
+        perturbed = self.query.perturbed_in(key)
+        if len(perturbed) > 1 or self.terms.has_exact(key):
+            refuse(
+                self.query.sql,
+                key,
+                f"a group must depend on one perturbed column alone, here {perturbed[0].name}.",
+                "Group by several expressions, one for each column.",
+            )
+        return self.terms.label(key.unnest(), perturbed[0])
 
     def rewrite(self, node: exp.Expr) -> exp.Expr:
         """An aggregate as an expression over totals, or the name of a native one."""
-        if not self.query.hidden and not self.query.perturbed_in(node):
+        if not self.query.hidden and not self.labels and not self.query.perturbed_in(node):
             return self.native(node)
         condition, function = self.hidden, node
         if isinstance(node, exp.Filter):
@@ -116,6 +131,8 @@ class _Collector:
         summed = self.sum(function.this, condition)
         if isinstance(function, exp.Avg):
             return over(summed, self.count(both(condition, self.totals.known(function.this))))
+        if self.labels:
+            return summed
         nobody = exp.EQ(this=self.rows(function.this, condition), expression=exp.Literal.number(0))
         return exp.Case(ifs=[exp.If(this=nobody, true=exp.Null())], default=summed)
 
@@ -187,6 +204,8 @@ class _Collector:
         perturbed = self.query.perturbed_in(function)
         if perturbed:
             why = f"{perturbed[0].name} is perturbed and this aggregate of it cannot be reconstructed."
+        elif self.labels:
+            why = "the groups it runs over are of a perturbed column."
         elif self.query.hidden:
             picked = self.query.perturbed_in(self.query.hidden[0])[0].name
             why = f"the rows it runs over are picked by {picked}, which is perturbed."

@@ -81,7 +81,7 @@ def _covariance(scan: Scan, plan: Plan, one: int, other: int, square: int) -> ex
 def answer_statement(plan: Plan, groups: exp.Expr) -> exp.Select:
     """The outer SELECT over `groups`, a relation with keys, totals and covariances under their names."""
     query, tree = plan.query, plan.query.tree
-    outer = _Outer(plan)
+    outer = _Outer(plan, groups)
     items: list[exp.Expr] = []
     for item in tree.expressions:
         name = output_name(item)
@@ -113,8 +113,9 @@ def _text(node: exp.Expr) -> str:
 
 
 class _Outer:
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, groups: exp.Expr) -> None:
         self.plan = plan
+        self.groups = groups
         self.query: Query = plan.query
         self.keys = {_text(key.unnest()): i for i, key in enumerate(self.query.keys)}
         self.quantile = NormalDist().inv_cdf(0.5 + self.query.settings.confidence / 2)
@@ -127,7 +128,7 @@ class _Outer:
         if text in self.query.aggregates:
             return self.query.aggregates[text].copy()
         if text in self.keys:
-            return exp.column(key_name(self.keys[text]))
+            return self.key(self.keys[text])
         if isinstance(node, exp.Column) and not node.meta.get("alias"):
             misread(self.query.sql, node, "it must appear in GROUP BY, or inside an aggregate.")
         copy = node.copy()
@@ -137,6 +138,15 @@ class _Outer:
             elif isinstance(value, list):
                 copy.set(name, [self.rewrite(v) if isinstance(v, exp.Expr) else v for v in value])
         return copy
+
+    def key(self, index: int) -> exp.Expr:
+        """A key; an ENUM that went through Arrow is text, and is given its order back."""
+        column = exp.column(key_name(index))
+        node = self.query.keys[index].unnest()
+        released = self.query.column(node.name) if isinstance(node, exp.Column) else None
+        if released is None or released.type.family != "enum" or isinstance(self.groups, exp.Subquery):
+            return column
+        return exp.Cast(this=column, to=exp.DataType.build(released.type.name, dialect="duckdb"))
 
     def bound(self, call: exp.Anonymous) -> exp.Expr:
         """ppdm_error, ppdm_low or ppdm_high of an expression over aggregates."""

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlglot import exp
 
 from ppdm_sql.channels.axis import Axis
-from ppdm_sql.channels.cells import EXACT_AXIS, EXACT_CELLS, Cell, column_axis
+from ppdm_sql.channels.cells import EXACT_AXIS, EXACT_CELLS, Cell, Cells, column_axis
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.policy.binding import BoundColumn
-from ppdm_sql.rewrite.formula import FALSE, All, Atom, Formula, Some, axes_of, simplify
+from ppdm_sql.rewrite.formula import FALSE, TRUE, All, Atom, Formula, Some, axes_of, simplify
 from ppdm_sql.rewrite.query import Condition, Junction, Query, Total, Value
 from ppdm_sql.rewrite.scan import conjunction, disjunction, grouped
 
-Measure = Callable[[Sequence[tuple[BoundColumn, Sequence[exp.Expr], Sequence[exp.Expr]]]], list[tuple[Cell, ...]]]
-"""Asks an engine how a domain falls into cells under some terms, and what some values sum to in each."""
+Expressions = Sequence[exp.Expr]
+Measure = Callable[[Sequence[tuple[BoundColumn, Expressions, Expressions, Expressions]]], list[Cells]]
+"""Asks an engine how domains fall into cells under some terms, and what some values sum to in each."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class PlannedAxis:
     terms: tuple[exp.Expr, ...]
     column: BoundColumn | None
     values: tuple[exp.Expr, ...] = ()
+    labels: tuple[exp.Expr, ...] = ()
+    label_values: tuple[Any, ...] = ()
 
     def test(self, inside: frozenset[int]) -> exp.Expr:
         """SQL that is TRUE where the row lies in one of the cells, and FALSE or NULL elsewhere."""
@@ -113,6 +117,12 @@ class Plan:
     axes: tuple[PlannedAxis, ...]
     totals: tuple[PlannedTotal, ...]
     method: str
+    condition: Formula = TRUE
+
+    @property
+    def key_axes(self) -> tuple[int, ...]:
+        """The axes that rows are grouped by."""
+        return tuple(sorted({label.axis for label in self.query.labels.values()}))
 
     @property
     def cell_counts(self) -> list[int]:
@@ -121,33 +131,39 @@ class Plan:
 
     def certain(self, total: PlannedTotal) -> bool:
         """Whether no perturbed column takes part, so that the total is exact."""
-        return all(self.axes[axis].axis.retain == 1 for axis in total.axes)
+        return all(self.axes[axis].axis.retain == 1 for axis in (*total.axes, *self.key_axes))
 
 
 def make_plan(query: Query, measure: Measure) -> Plan:
     """Ask for the cells of every perturbed column, and settle the conditions."""
-    columns = [(axis.column, axis.terms, axis.values) for axis in query.axes if axis.column is not None]
+    columns = [(axis.column, axis.terms, axis.values, axis.labels) for axis in query.axes if axis.column is not None]
     measured = iter(measure(columns) if columns else [])
     axes = []
     for axis in query.axes:
         if axis.column is None:
             axes.append(PlannedAxis(EXACT_AXIS, EXACT_CELLS, axis.terms, None))
         else:
-            cells = next(measured)
-            axes.append(PlannedAxis(column_axis(axis.column, cells), cells, axis.terms, axis.column, axis.values))
+            found = next(measured)
+            channel = column_axis(axis.column, found.cells)
+            parts = (axis.terms, axis.column, axis.values, axis.labels)
+            axes.append(PlannedAxis(channel, found.cells, *parts, found.labels))
     counts = [len(axis.cells) for axis in axes]
     totals = tuple(PlannedTotal(tuple(_settled(total, axes, counts))) for total in query.totals)
-    return Plan(query, tuple(axes), totals, _method(query, totals))
+    possible = simplify(_settle(query.condition, axes), counts)
+    return Plan(query, tuple(axes), totals, _method(query, totals), possible)
 
 
 def _method(query: Query, totals: Sequence[PlannedTotal]) -> str:
     asked = query.settings.method
-    if asked == "bayes" and any(total.counted is None for total in totals):
+    counts = all(total.counted is not None for total in totals)
+    if asked == "auto":
+        return "bayes" if query.labels and counts else "inversion"
+    if asked == "bayes" and not counts:
         raise Unsupported(
             "Unsupported: iterative Bayes reconstructs counts, and this query adds up numbers. "
             "Use SET ppdm_method = 'auto'."
         )
-    return "inversion" if asked == "auto" else asked
+    return asked
 
 
 def _settled(total: Total, axes: Sequence[PlannedAxis], counts: Sequence[int]) -> Iterator[PlannedProduct]:

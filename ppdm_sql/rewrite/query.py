@@ -41,17 +41,27 @@ Condition: TypeAlias = Test | Junction
 class QueryAxis:
     """One perturbed column with what a query asks of it, or one exact predicate (`column` is None).
 
-    `terms` are conditions, `values` numbers: the expressions of this column alone that are summed.
+    `terms` are conditions, `values` numbers: the expressions of this column alone that are summed; `labels` are those
+    that rows are grouped by.
     """
 
     column: BoundColumn | None
     terms: tuple[exp.Expr, ...]
     values: tuple[exp.Expr, ...] = ()
+    labels: tuple[exp.Expr, ...] = ()
 
 
 @dataclass(frozen=True)
 class Value:
     """A number that a row adds, or a factor of it: one of an axis's values."""
+
+    axis: int
+    index: int
+
+
+@dataclass(frozen=True)
+class Label:
+    """A grouping expression of one perturbed column: one of an axis's labels."""
 
     axis: int
     index: int
@@ -85,7 +95,8 @@ class Query:
     `tree` is our own copy. `keys` are the grouping expressions, `exact` the WHERE conditions that no perturbed
     column takes part in, `hidden` those that one does. The later passes fill the rest: `aggregates` maps the text of
     each aggregate to an expression over totals and `natives`, aggregates that are exact as they stand; `squares` says
-    which total is the sum of the products of two others, for their covariance.
+    which total is the sum of the products of two others, for their covariance. `labels` has the keys, by number, that
+    are of perturbed columns, and `condition` is WHERE as far as it is hidden.
     """
 
     sql: str
@@ -101,6 +112,13 @@ class Query:
     natives: tuple[exp.Expr, ...] = ()
     aggregates: Mapping[str, exp.Expr] = field(default_factory=dict)
     squares: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    labels: Mapping[int, Label] = field(default_factory=dict)
+    condition: Condition = field(default_factory=lambda: Junction(True))
+
+    @property
+    def exact_keys(self) -> tuple[int, ...]:
+        """The numbers of the keys that no perturbed column takes part in."""
+        return tuple(i for i in range(len(self.keys)) if i not in self.labels)
 
     @property
     def answered(self) -> set[int]:

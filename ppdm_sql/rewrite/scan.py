@@ -24,8 +24,9 @@ class Scan:
         return exp.column(name)
 
     def select(self, extra: tuple[exp.Expr, ...] = ()) -> exp.Select:
-        """The statement; `extra` are further grouping expressions."""
-        keys = [named(key.copy(), key_name(i)) for i, key in enumerate(self.query.keys)]
+        """The statement, grouped by the exact keys; `extra` are further grouping expressions."""
+        exact = [self.query.keys[i] for i in self.query.exact_keys]
+        keys = [named(key.copy(), key_name(i)) for i, key in zip(self.query.exact_keys, exact, strict=True)]
         cells = [named(cell.copy(), cell_name(i)) for i, cell in enumerate(extra)]
         columns = [named(expression, name) for expression, name in self._columns.items()]
         if not (keys or cells or columns):
@@ -34,7 +35,7 @@ class Scan:
         if self.query.exact:
             conditions = [grouped(condition.copy()) for condition in self.query.exact]
             statement.set("where", exp.Where(this=conjunction(conditions)))
-        grouping = [key.copy() for key in (*self.query.keys, *extra)]
+        grouping = [key.copy() for key in (*exact, *extra)]
         if grouping:
             statement.set("group", exp.Group(expressions=grouping))
         return statement

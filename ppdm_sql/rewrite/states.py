@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,9 +53,8 @@ def axes_of_answer(plan: Plan) -> tuple[int, ...]:
     return tuple(sorted({axis for i in plan.query.answered for axis in plan.totals[i].axes}))
 
 
-def targets(plan: Plan) -> dict[int, Tensor]:
-    """For each total that the answer needs, the states it counts."""
-    used = axes_of_answer(plan)
+def targets(plan: Plan, used: Sequence[int]) -> dict[int, Tensor]:
+    """For each total that the answer needs, the states it counts, as a tensor over the axes `used`."""
     found = {}
     for i in sorted(plan.query.answered):
         formula = plan.totals[i].counted
@@ -75,19 +75,23 @@ def observe(plan: Plan) -> Observation:
     if states(axes) <= MAX_COUNTED_STATES:
         names = tuple(scan.add(count).name for count in conjunction_counts(axes))
         return Observation(_ordered(scan.select(), plan), axes, False, names)
-    cells = tuple(_cell_number(axis) for axis in axes)
+    cells = tuple(cell_number(axis) for axis in axes)
     scan.add(count_rows())
     names = tuple(cell_name(i) for i in range(len(axes)))
     inner = scan.select(cells).subquery("ppdm_scan")
     keys = [exp.column(key_name(i)) for i in range(len(plan.query.keys))]
-    rank: exp.Expr = exp.Literal.number(0)
-    if keys:
-        window = exp.Window(this=exp.Anonymous(this="dense_rank"), order=exp.Order(expressions=_ascending(keys)))
-        rank = exp.Sub(this=window, expression=exp.Literal.number(1))
     statement = exp.select(
-        exp.alias_(rank, GROUP), *(exp.column(name) for name in names), exp.alias_(exp.column("ppdm_n0"), ROWS)
+        exp.alias_(rank(keys), GROUP), *(exp.column(name) for name in names), exp.alias_(exp.column("ppdm_n0"), ROWS)
     ).from_(inner)
     return Observation(statement, axes, True, names)
+
+
+def rank(keys: Sequence[exp.Column]) -> exp.Expr:
+    """The number of a row's group, in the order of `group_statement`."""
+    if not keys:
+        return exp.Literal.number(0)
+    window = exp.Window(this=exp.Anonymous(this="dense_rank"), order=exp.Order(expressions=_ascending(keys)))
+    return exp.Sub(this=window, expression=exp.Literal.number(1))
 
 
 def group_statement(plan: Plan) -> exp.Select:
@@ -104,12 +108,12 @@ def _ordered(statement: exp.Select, plan: Plan) -> exp.Select:
     return statement.order_by(*_ascending(keys)) if keys else statement
 
 
-def _ascending(keys: list[exp.Column]) -> list[exp.Expr]:
+def _ascending(keys: Sequence[exp.Column]) -> list[exp.Expr]:
     """An order with NULL in a stated place: the default differs between engines."""
     return [exp.Ordered(this=key.copy(), desc=False, nulls_first=False) for key in keys]
 
 
-def _cell_number(axis: PlannedAxis) -> exp.Expr:
+def cell_number(axis: PlannedAxis) -> exp.Expr:
     """The number of the row's cell; the last needs no test."""
     tests = [exp.If(this=axis.test(frozenset({i})), true=exp.Literal.number(i)) for i in range(len(axis.cells) - 1)]
     if not tests:

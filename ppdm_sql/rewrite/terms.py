@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from ppdm_sql.policy.binding import BoundColumn
-from ppdm_sql.rewrite.query import Condition, Junction, Query, QueryAxis, Test, Value
+from ppdm_sql.rewrite.query import Condition, Junction, Label, Query, QueryAxis, Test, Value
 from ppdm_sql.rewrite.refuse import refuse
 
 VOLATILE = (exp.Rand, exp.Uuid, exp.Randn)
@@ -25,14 +25,15 @@ class Terms:
         self._exact: dict[str, int] = {}
         self._terms: list[dict[str, exp.Expr]] = []
         self._values: list[dict[str, exp.Expr]] = []
+        self._labels: list[dict[str, exp.Expr]] = []
         self._owner: list[BoundColumn | None] = []
 
     @property
     def axes(self) -> tuple[QueryAxis, ...]:
         """The axes found so far."""
         return tuple(
-            QueryAxis(owner, tuple(terms.values()), tuple(values.values()))
-            for owner, terms, values in zip(self._owner, self._terms, self._values, strict=True)
+            QueryAxis(owner, *(tuple(found.values()) for found in parts))
+            for owner, *parts in zip(self._owner, self._terms, self._values, self._labels, strict=True)
         )
 
     def condition(self, node: exp.Expr, truth: bool = True, otherwise: bool = False) -> Condition:
@@ -68,6 +69,15 @@ class Terms:
         values.setdefault(text, node)
         return Value(axis, list(values).index(text))
 
+    def label(self, node: exp.Expr, column: BoundColumn) -> Label:
+        """A grouping expression that depends on one perturbed column."""
+        self._check(node)
+        axis = self._axis(self._columns, column.name, column)
+        labels = self._labels[axis]
+        text = node.sql(dialect="duckdb")
+        labels.setdefault(text, node)
+        return Label(axis, list(labels).index(text))
+
     def value_of(self, value: Value) -> tuple[exp.Expr, BoundColumn]:
         """The expression behind a value, and its column."""
         column = self._owner[value.axis]
@@ -100,6 +110,7 @@ class Terms:
             known[name] = len(self._terms)
             self._terms.append({})
             self._values.append({})
+            self._labels.append({})
             self._owner.append(owner)
         return known[name]
 

@@ -42,19 +42,21 @@ class Weight:
 
 def estimate_by_weights(scan: Scan, plan: Plan, total: PlannedTotal) -> exp.Expr:
     """The estimate from the sum of the weights."""
-    weight = _Builder(plan).of_total(total)
+    weight = RowWeights(plan).of_total(total)
     return exp.Mul(this=number(weight.scale), expression=scan.add(_sum(weight.body)))
 
 
 def covariance_by_weights(scan: Scan, plan: Plan, one: PlannedTotal, other: PlannedTotal, square: exp.Expr) -> exp.Expr:
     """The covariance from the sum of the products of the weights; `square` estimates that of the true ones."""
-    v, w = (_Builder(plan).of_total(total) for total in (one, other))
+    v, w = (RowWeights(plan).of_total(total) for total in (one, other))
     products = scan.add(_sum(exp.Mul(this=exp.Paren(this=v.body), expression=exp.Paren(this=w.body))))
     scaled = exp.Mul(this=number(v.scale * w.scale), expression=products)
     return exp.Sub(this=scaled, expression=exp.Paren(this=square))
 
 
-class _Builder:
+class RowWeights:
+    """Builds the weights of rows towards the totals of a plan."""
+
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         counts = all(total.counted is not None for total in plan.totals)

@@ -157,3 +157,57 @@ def test_bayes_agrees_with_inversion_where_every_state_is_positive(world):
     inversion, bayes = few.answers("inversion"), few.answers("bayes")
     np.testing.assert_allclose(bayes.estimates, inversion.estimates, rtol=1e-4)
     np.testing.assert_allclose(bayes.errors, inversion.errors, rtol=0.3)
+
+
+GROUPED = [
+    ("grade", "count(*)", "TRUE"),
+    ("married", "count(*)", "age > 35 AND hours < 50"),
+    ("age // 10", "count(*)", "sex = 'F'"),
+    ("occupation", "count(*)", "education > 5"),
+    ("education", "count(*)", "TRUE"),
+    ("coalesce(education, 3)", "count(*) FILTER (WHERE age > 40)", "TRUE"),
+    ("grade", "avg(wage)", "TRUE"),
+    ("married", "sum(weight)", "grade <> 'low'"),
+    ("age // 15", "sum(age)", "TRUE"),
+    ("grade", "count(*)", "(grade = 'low' AND age > 30) OR (grade = 'high' AND hours > 40)"),
+]
+
+
+def grouped(world: World, method: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Truths, estimates and errors of every group of every query, the last two with one row a release."""
+    truths, found = [], []
+    for key, value, condition in GROUPED:
+        if method == "bayes" and "count" not in value:
+            continue
+        sql = f"SELECT {key} AS k, {value}, {{}} FROM people WHERE {condition} GROUP BY k ORDER BY k"
+        rows = world.source.execute(sql.format("0")).fetchall()
+        truths += [row[1] for row in rows]
+        keys = [row[0] for row in rows]
+        for number, path in enumerate(world.releases):
+            with ppdm_sql.connect(path, read_only=True) as con:
+                con.execute(f"SET ppdm_method = '{method}'")
+                answer = {row[0]: row[1:] for row in con.execute(sql.format(f"ppdm_error({value})")).fetchall()}
+            assert set(keys) <= set(answer)
+            found.append((number, [answer[key] for key in keys]))
+    per_release = [np.concatenate([np.array(v, float) for n, v in found if n == i]) for i in range(len(world.releases))]
+    stacked = np.stack(per_release)
+    return np.array(truths, dtype=float), stacked[..., 0], stacked[..., 1]
+
+
+def test_groups_of_perturbed_columns_are_unbiased_and_their_errors_right(world):
+    truths, estimates, errors = grouped(world, "inversion")
+    uncertain = (errors > 0).all(axis=0)
+    assert uncertain.mean() > 0.9
+    z = (estimates[:, uncertain] - truths[uncertain]) / errors[:, uncertain]
+    assert bias(z) < 3.5
+    assert 0.88 < spread(z) < 1.12
+    assert 0.93 < (np.abs(z) < 1.959964).mean() < 0.97
+    certain = errors == 0
+    np.testing.assert_allclose(estimates[certain], np.broadcast_to(truths, certain.shape)[certain])
+
+
+def test_bayes_groups_are_never_negative_and_covered(world):
+    truths, estimates, errors = grouped(replace(world, releases=world.releases[:6]), "bayes")
+    assert (estimates >= 0).all()
+    covered = np.abs(estimates - truths) <= 1.959964 * errors + 1e-6
+    assert covered.mean() > 0.92

@@ -35,7 +35,7 @@ def engine():
 
 
 def points(engine: EmbeddedEngine, bound: BoundColumn, *terms: str) -> dict[tuple[bool | None, ...], int]:
-    (cells,) = engine.measure([(bound, [parse(term) for term in terms], [])])
+    cells = engine.measure([(bound, [parse(term) for term in terms], [], [])])[0].cells
     assert len({(cell.truth, cell.fixed) for cell in cells}) == len(cells)
     return {cell.truth: cell.points for cell in cells}
 
@@ -94,13 +94,13 @@ def test_null_is_one_more_value_or_a_cell_of_its_own(engine):
         (False, False): 1,
         (None, True): 1,
     }
-    (cells,) = engine.measure([(column("{ min = 1, max = 4 }", "TINYINT", "keep"), [parse('"x" > 1')], [])])
-    assert set(cells) == {Cell((True,), 3), Cell((False,), 1), Cell((None,), 0, fixed=True)}
+    found = engine.measure([(column("{ min = 1, max = 4 }", "TINYINT", "keep"), [parse('"x" > 1')], [], [])])
+    assert set(found[0].cells) == {Cell((True,), 3), Cell((False,), 1), Cell((None,), 0, fixed=True)}
 
 
 def test_many_columns_are_measured_at_once(engine):
-    found = engine.measure([(AGE, [parse('"x" < 18')], []), (WAGE, [parse('"x" < 18'), parse('"x" > 1')], [])])
-    assert [len(cells) for cells in found] == [2, 3]
+    found = engine.measure([(AGE, [parse('"x" < 18')], [], []), (WAGE, [parse('"x" < 18'), parse('"x" > 1')], [], [])])
+    assert [len(one.cells) for one in found] == [2, 3]
 
 
 def test_a_large_grid_is_refused_for_what_is_not_a_comparison(engine):
@@ -175,7 +175,12 @@ def test_dates_before_1970(engine):
 
 def test_values_are_summed_in_every_cell(engine):
     value = parse('CAST("x" * 2 AS DOUBLE)')
-    small, large = engine.measure([(AGE, [parse('"x" < 18')], [value]), (AGE, [], [value, parse("CAST(1 AS DOUBLE)")])])
+    small, large = (
+        found.cells
+        for found in engine.measure(
+            [(AGE, [parse('"x" < 18')], [value], []), (AGE, [], [value, parse("CAST(1 AS DOUBLE)")], [])]
+        )
+    )
     assert [cell.sums for cell in small] == [(34.0,), (float(2 * sum(range(18, 91))),)]
     assert [cell.sums for cell in large] == [(float(2 * sum(range(17, 91))), 74.0)]
 
@@ -184,8 +189,8 @@ def test_means_of_large_grids_are_exact(engine):
     terms = [parse('"x" < 250.005')]
     values = [parse('CAST("x" AS DOUBLE)'), parse('CAST("x" AS DOUBLE) * CAST("x" AS DOUBLE)')]
     below, above = engine.measure(
-        [(column("{ min = -3.5, max = 90000, step = 0.01 }", "DECIMAL(12,2)"), terms, values)]
-    )[0]
+        [(column("{ min = -3.5, max = 90000, step = 0.01 }", "DECIMAL(12,2)"), terms, values, [])]
+    )[0].cells
     units = range(-350, 25001)
     assert below.sums == pytest.approx((sum(units) / 100, sum(u * u for u in units) / 10_000), rel=1e-12)
     assert below.points + above.points == 9_000_351

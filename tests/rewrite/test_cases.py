@@ -90,7 +90,7 @@ def test_untouched_statements_run_as_they_are(case, exact):
 @pytest.mark.parametrize("case", ACCEPTED, ids=named)
 def test_with_retention_one_the_answer_is_the_plain_one(case, method, exact, original):
     exact.execute(f"SET ppdm_method = '{method}'")
-    if method == "bayes" and (case.only_inversion or case.file == "sums"):
+    if method == "bayes" and (case.only_inversion or case.file in ("sums", "domain_groups")):
         try:
             exact.sql(case.sql)
         except Unsupported as refusal:
@@ -98,7 +98,10 @@ def test_with_retention_one_the_answer_is_the_plain_one(case, method, exact, ori
             return
     keep_order = "ORDER BY" in case.sql
     truth = rows_of(original.sql(plain(case.sql)), keep_order)
-    assert_same(rows_of(exact.sql(case.sql), keep_order), truth)
+    found = rows_of(exact.sql(case.sql), keep_order)
+    if case.file == "domain_groups":  # groups that nobody is in are shown, too
+        found = [row for row in found if any(value for value in row[1:] if isinstance(value, float))]
+    assert_same(found, truth)
 
 
 @pytest.mark.parametrize("case", ACCEPTED, ids=named)

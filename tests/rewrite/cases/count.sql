@@ -332,7 +332,6 @@ SELECT count_if(age > 40 AND hours > 40) FROM people;
 SELECT count(*) FILTER (WHERE age > 40) AS older, sum(weight) AS weights, min(weight) AS least FROM people;
 --! case: an alias used in WHERE
 SELECT age > 40 AS older, count(*) FROM people WHERE older GROUP BY older;
---! error: Unsupported: ("age" > 40) (line 1, column 8): grouping by a perturbed column is not supported yet.
 --! case: a condition that is always true
 SELECT count(*) FROM people WHERE 1 = 1 AND age > 0;
 --! case: a condition that is never true

@@ -1,0 +1,225 @@
+"""Totals of groups of a perturbed column: every group of its domain, nobody in it or not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ppdm_sql.channels.axis import Axis
+from ppdm_sql.engines.base import Engine
+from ppdm_sql.errors import Unsupported
+from ppdm_sql.reconstruct import bayes_errors, invert, solve
+from ppdm_sql.rewrite.domain_groups import (
+    CELLS,
+    Branch,
+    cells_table,
+    group_scan,
+    place_name,
+    possible_cells,
+    state_scan,
+)
+from ppdm_sql.rewrite.plan import Plan
+from ppdm_sql.rewrite.scan import covariance_name, estimate_name, key_name
+from ppdm_sql.rewrite.states import GROUP, axes_of_answer, targets
+
+Array = npt.NDArray[np.float64]
+MAX_ENTRIES = 4_000_000
+"""Groups times cells beyond which error bars would take too much memory."""
+
+
+@dataclass(frozen=True)
+class _Scanned:
+    """The result of a scan as tensors of shape (exact groups, cells of each axis ..)."""
+
+    table: pa.Table
+    shape: tuple[int, ...]
+
+    @property
+    def group(self) -> npt.NDArray[np.int64]:
+        return self.integers(GROUP)
+
+    def integers(self, name: str) -> npt.NDArray[np.int64]:
+        return np.asarray(self.table.column(name).to_numpy()).astype(np.int64)
+
+    def tensor(self, column: str) -> Array:
+        groups = int(self.group.max(initial=-1)) + 1
+        result = np.zeros((groups, *self.shape))
+        places = tuple(self.integers(place_name(i)) for i in range(len(self.shape)))
+        values = np.nan_to_num(np.asarray(self.table.column(column).to_numpy(), dtype=float))
+        np.add.at(result, (self.group, *places), values)
+        return result
+
+
+@dataclass(frozen=True)
+class _Outcomes:
+    """How the cells of the key axes merge into groups: for each axis the group of every cell, and one cell of each."""
+
+    of_cell: tuple[npt.NDArray[np.int64], ...]
+    cells: tuple[npt.NDArray[np.int64], ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(len(cells) for cells in self.cells)
+
+    def merge(self, tensor: Array, first: int = 1) -> Array:
+        """Add up the cells of each group; the key axes begin at `first`."""
+        for place, index in enumerate(self.of_cell):
+            moved = np.moveaxis(tensor, first + place, 0)
+            merged = np.zeros((len(self.cells[place]), *moved.shape[1:]))
+            np.add.at(merged, index, moved)
+            tensor = np.moveaxis(merged, 0, first + place)
+        return tensor
+
+
+def reconstruct_domain_groups(engine: Engine, plan: Plan) -> pa.Table:
+    """Every group with its totals and their covariances, under the names the outer SELECT reads."""
+    outcomes = _outcomes(plan)
+    by = _by_bayes if plan.method == "bayes" else _by_inversion
+    scanned, results = by(engine, plan, outcomes)
+    shown = outcomes.merge(possible_cells(plan).astype(float), 0) > 0
+    rows = np.broadcast_to(shown, (int(scanned.group.max(initial=-1)) + 1, *shown.shape))
+    places = np.nonzero(rows)
+    columns = _keys(plan, scanned, outcomes, places)
+    return pa.table(columns | {name: pa.array(values[places]) for name, values in results.items()})
+
+
+def _keys(
+    plan: Plan, scanned: _Scanned, outcomes: _Outcomes, places: Sequence[npt.NDArray[np.int64]]
+) -> dict[str, pa.Array]:
+    """The keys of every row of the result."""
+    _, first = np.unique(scanned.group, return_index=True)
+    columns = {}
+    for i in range(len(plan.query.keys)):
+        label = plan.query.labels.get(i)
+        if label is None:
+            columns[key_name(i)] = scanned.table.column(key_name(i)).take(pa.array(first[places[0]]))
+        else:
+            place = plan.key_axes.index(label.axis)
+            values = plan.axes[label.axis].label_values[label.index]
+            columns[key_name(i)] = values.take(pa.array(outcomes.cells[place][places[1 + place]]))
+    return columns
+
+
+def _outcomes(plan: Plan) -> _Outcomes:
+    of_cell, firsts = [], []
+    for axis in plan.key_axes:
+        planned = plan.axes[axis]
+        used = sorted({label.index for label in plan.query.labels.values() if label.axis == axis})
+        rows = zip(*(planned.label_values[i].to_pylist() for i in used), strict=True)
+        numbers: dict[tuple[object, ...], int] = {}
+        index = np.array([numbers.setdefault(row, len(numbers)) for row in rows], dtype=np.int64)
+        of_cell.append(index)
+        firsts.append(np.unique(index, return_index=True)[1])
+    return _Outcomes(tuple(of_cell), tuple(firsts))
+
+
+def _cells(plan: Plan) -> dict[str, pa.Table]:
+    return {f"{CELLS}{place}": cells_table(plan.axes[axis]) for place, axis in enumerate(plan.key_axes)}
+
+
+def _by_inversion(engine: Engine, plan: Plan, outcomes: _Outcomes) -> tuple[_Scanned, dict[str, Array]]:
+    scan = group_scan(plan)
+    axes = [plan.axes[axis].axis for axis in plan.key_axes]
+    scanned = _Scanned(engine.table(scan.statement, _cells(plan)), tuple(axis.cells for axis in axes))
+    inverted: dict[str, Array] = {}
+
+    def total(branches: Sequence[Branch]) -> Array:
+        parts = []
+        for branch in branches:
+            if branch.column not in inverted:
+                inverted[branch.column] = invert(scanned.tensor(branch.column), axes)
+            parts.append(outcomes.merge(inverted[branch.column] * branch.cells) * branch.scale)
+        empty = np.zeros((int(scanned.group.max(initial=-1)) + 1, *outcomes.shape))
+        return sum(parts, start=empty)
+
+    totals = {i: total(branches) for i, branches in scan.branches.items()}
+    results = {estimate_name(i): totals[i] for i in plan.query.answered}
+    if plan.query.squares:
+        spread = _Spread(scanned, axes, outcomes, scan.products)
+        for (one, other), square in plan.query.squares.items():
+            observed = spread.of(scan.branches[one], scan.branches[other])
+            results[covariance_name(one, other)] = observed - totals[square]
+    return scanned, results
+
+
+class _Spread:
+    """Sums over rows of products of weights, from what a row in each observed cell adds to each group."""
+
+    def __init__(
+        self, scanned: _Scanned, axes: Sequence[Axis], outcomes: _Outcomes, products: Mapping[tuple[str, str], str]
+    ) -> None:
+        self.scanned, self.outcomes, self.products = scanned, outcomes, products
+        cells = int(np.prod(scanned.shape))
+        if cells**2 > MAX_ENTRIES:
+            raise Unsupported(
+                f"Unsupported: error bars of groups over {cells:,} cells of perturbed columns. Group by a coarser "
+                "expression, or leave the errors out."
+            )
+        inverse = np.ones((1, 1))
+        for axis in axes:
+            inverse = np.kron(inverse, np.linalg.inv(axis.transition()))
+        self.inverse = inverse.reshape(cells, *scanned.shape)
+
+    def effect(self, branch: Branch) -> Array:
+        """What one unit in each observed cell adds to each group, shape (cells, groups)."""
+        merged = self.outcomes.merge(self.inverse * branch.cells) * branch.scale
+        return merged.reshape(len(self.inverse), -1)
+
+    def of(self, one: Sequence[Branch], other: Sequence[Branch]) -> Array:
+        """The sum over rows of the products of two totals' weights."""
+        groups = int(self.scanned.group.max(initial=-1)) + 1
+        result = np.zeros((groups, int(np.prod(self.outcomes.shape))))
+        for a in one:
+            for b in other:
+                name = self.products[min((a.column, b.column), (b.column, a.column))]
+                rows = self.scanned.tensor(name).reshape(groups, -1)
+                result += rows @ (self.effect(a) * self.effect(b))
+        return result.reshape(groups, *self.outcomes.shape)
+
+
+def _by_bayes(engine: Engine, plan: Plan, outcomes: _Outcomes) -> tuple[_Scanned, dict[str, Array]]:
+    used = axes_of_answer(plan)
+    others = tuple(axis for axis in used if axis not in plan.key_axes)
+    order = (*plan.key_axes, *others)
+    axes = [plan.axes[axis].axis for axis in order]
+    scanned = _Scanned(engine.table(state_scan(plan, others), _cells(plan)), tuple(axis.cells for axis in axes))
+    observed = scanned.tensor("ppdm_n0")
+    fit = solve(observed, axes)
+    rest = tuple(range(1 + len(plan.key_axes), observed.ndim))
+    wanted = targets(plan, order)
+    merged = {i: outcomes.merge((fit.x * target).sum(axis=rest)) for i, target in wanted.items()}
+    results = {estimate_name(i): values for i, values in merged.items()}
+    if plan.query.squares:
+        results |= _bayes_covariances(plan, outcomes, wanted, (fit, observed, axes))
+    return scanned, results
+
+
+def _bayes_covariances(
+    plan: Plan, outcomes: _Outcomes, wanted: dict[int, Array], fitted: tuple[object, ...]
+) -> dict[str, Array]:
+    """Variances by replicates of the release; the error of a sum tells the covariance of its parts."""
+    fit, observed, axes = fitted
+    keys = len(plan.key_axes)
+    chosen = np.zeros((int(np.prod(outcomes.shape)), *(len(index) for index in outcomes.of_cell)))
+    for number, group in enumerate(np.ndindex(*outcomes.shape)):
+        inside = np.ix_(*(outcomes.of_cell[place] == group[place] for place in range(keys)))
+        chosen[number][inside] = 1.0
+    chosen = chosen.reshape(*chosen.shape, *[1] * (observed.ndim - 1 - keys))  # type: ignore[attr-defined]
+
+    def variance(target: Array) -> Array:
+        errors, _ = bayes_errors(fit, observed, axes, chosen * target)  # type: ignore[arg-type]
+        return np.reshape(errors**2, (len(errors), *outcomes.shape))
+
+    alone = {i: variance(wanted[i]) for i in sorted({i for pair in plan.query.squares for i in pair})}
+    results = {}
+    for one, other in plan.query.squares:
+        if one == other:
+            results[covariance_name(one, other)] = alone[one]
+        else:
+            both = variance(wanted[one] + wanted[other])
+            results[covariance_name(one, other)] = (both - alone[one] - alone[other]) / 2
+    return results
