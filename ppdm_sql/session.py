@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import duckdb
 from sqlglot import exp
 
 from ppdm_sql.engines.catalog import Catalog, Name, parquet_manifest, read_catalog
 from ppdm_sql.policy.manifest import Manifest
+from ppdm_sql.rewrite.parse import parse
 from ppdm_sql.rewrite.settings import Settings
 
 SQL_TEXT_FUNCTIONS = ("query", "query_table")
@@ -24,6 +26,7 @@ class Session:
 
     settings: Settings = field(default_factory=Settings)
     files: dict[Name, Manifest] = field(default_factory=dict)
+    key: Path | None = None
     _catalog: Catalog | None = None
 
     def catalog(self, con: duckdb.DuckDBPyConnection) -> Catalog:
@@ -37,8 +40,8 @@ class Session:
         self._catalog = None
 
     def copy(self) -> Session:
-        """For a cursor: the same files, settings of its own."""
-        return Session(self.settings, self.files)
+        """For a cursor: the same files and key file, settings of its own."""
+        return Session(self.settings, self.files, self.key)
 
     def releases(self, con: duckdb.DuckDBPyConnection, tree: exp.Expr) -> list[tuple[exp.Table, Manifest | None]]:
         """The tables of a statement that hold perturbed values; None for a view, macro or text that reads one."""
@@ -49,6 +52,11 @@ class Session:
             for table in tree.find_all(exp.Table)
             for manifest in _manifests(con, catalog, table, ctes)
         ]
+
+    def reads_release(self, con: duckdb.DuckDBPyConnection, sql: str) -> bool:
+        """Whether a query reads a release; where it cannot be read as a tree, whether it names one."""
+        tree = parse(sql)
+        return self.mentions_release(con, sql) if tree is None else bool(self.releases(con, tree))
 
     def mentions_release(self, con: duckdb.DuckDBPyConnection, sql: str) -> bool:
         """Whether a text that could not be read as a tree names a release, or something that reads one."""

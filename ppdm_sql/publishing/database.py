@@ -1,0 +1,160 @@
+"""Releases inside the database of a connection: where one is, what is there, and its row of the manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TypeVar
+
+import duckdb
+
+from ppdm_sql.errors import QueryError, TargetError
+from ppdm_sql.policy.manifest import MANIFEST_TABLE
+from ppdm_sql.publishing.names import nearest, quote_name
+from ppdm_sql.publishing.statements import Kind
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a release is."""
+
+    database: str
+    schema: str
+    name: str
+
+    @property
+    def sql(self) -> str:
+        """The whole name, quoted."""
+        return f"{self._schema}.{quote_name(self.name)}"
+
+    @property
+    def manifests(self) -> str:
+        """The table with the manifests of the schema, quoted."""
+        return f"{self._schema}.{quote_name(MANIFEST_TABLE)}"
+
+    @property
+    def _schema(self) -> str:
+        return f"{quote_name(self.database)}.{quote_name(self.schema)}"
+
+
+@dataclass(frozen=True)
+class Present:
+    """What is at a place: nothing, or a table or view, which is a release or is not."""
+
+    kind: Kind | None = None
+    release: bool = False
+
+
+def locate(con: duckdb.DuckDBPyConnection, name: tuple[str, ...]) -> Place:
+    """The place that a name means here; `a.t` names a schema first, and then a database."""
+    database, schema = con.execute("SELECT current_database(), current_schema()").fetchall()[0]
+    if len(name) == 1:
+        return Place(database, schema, name[0])
+    known = con.execute("SELECT database_name, schema_name FROM duckdb_schemas()").fetchall()
+    wanted = [name[:2]] if len(name) == 3 else [(database, name[0]), (name[0], "main")]
+    for pair in wanted:
+        for found in known:
+            if tuple(part.casefold() for part in found) == tuple(part.casefold() for part in pair):
+                return Place(found[0], found[1], name[-1])
+    raise TargetError(f"there is no schema {'.'.join(name[:-1])!r} for {name[-1]!r}: make it first, or leave it out.")
+
+
+def present(con: duckdb.DuckDBPyConnection, place: Place) -> Present:
+    """What is at a place."""
+    found = con.execute(
+        "SELECT 'table', table_name FROM duckdb_tables() WHERE database_name = $1 AND schema_name = $2 UNION ALL "
+        "SELECT 'view', view_name FROM duckdb_views() WHERE database_name = $1 AND schema_name = $2",
+        [place.database, place.schema],
+    ).fetchall()
+    kinds = {name.casefold(): kind for kind, name in found}
+    if MANIFEST_TABLE not in kinds:
+        return Present(kinds.get(place.name.casefold()))
+    rows = con.execute(f"SELECT table_name FROM {place.manifests}").fetchall()
+    listed = {name.casefold() for (name,) in rows}
+    return Present(kinds.get(place.name.casefold()), place.name.casefold() in listed)
+
+
+def check_free(con: duckdb.DuckDBPyConnection, place: Place, kind: Kind, *, replace: bool) -> None:
+    """TargetError where a release may not be put: only a release gives way to another, and only when it is asked to."""
+    if place.name.casefold() == MANIFEST_TABLE:
+        raise TargetError(f"a release cannot be called {place.name!r}: the manifests have that name.")
+    there = present(con, place)
+    if there.kind is None:
+        return
+    if not there.release:
+        raise TargetError(
+            f"there is a {there.kind} {place.name!r} already, which is not a release: OR REPLACE never takes the place "
+            "of an original. Name the release otherwise."
+        )
+    if there.kind != kind:
+        raise TargetError(f"{place.name!r} is a perturbed {there.kind}: DROP PERTURBED {there.kind.upper()} it first.")
+    if not replace:
+        raise TargetError(
+            f"there is a perturbed {kind} {place.name!r} already: say CREATE OR REPLACE PERTURBED {kind.upper()}, or "
+            "name it otherwise."
+        )
+
+
+def write_manifest(con: duckdb.DuckDBPyConnection, place: Place, manifest: str) -> None:
+    """Put a manifest beside its release, in the place of an older one."""
+    con.execute(f"CREATE TABLE IF NOT EXISTS {place.manifests} (table_name VARCHAR, manifest VARCHAR)")
+    con.execute(f"DELETE FROM {place.manifests} WHERE lower(table_name) = lower(?)", [place.name])
+    con.execute(f"INSERT INTO {place.manifests} VALUES (?, ?)", [place.name, manifest])
+
+
+def drop_release(con: duckdb.DuckDBPyConnection, place: Place, kind: Kind, *, if_exists: bool) -> None:
+    """Remove a release and its manifest together."""
+    there = present(con, place)
+    if not there.release:
+        if if_exists and there.kind is None:
+            return
+        what = "is not a release" if there.kind else "does not exist"
+        raise TargetError(f"{place.name!r} {what}: SHOW PERTURBED TABLES lists what can be dropped.")
+    if there.kind is not None and there.kind != kind:
+        raise TargetError(f"{place.name!r} is a perturbed {there.kind}: say DROP PERTURBED {there.kind.upper()}.")
+    with transaction(con):
+        changing(place, lambda: con.execute(f"DROP {kind.upper()} IF EXISTS {place.sql}"))
+        query = f"DELETE FROM {place.manifests} WHERE lower(table_name) = lower(?)"
+        changing(place, lambda: con.execute(query, [place.name]))
+
+
+def in_transaction(con: duckdb.DuckDBPyConnection) -> bool:
+    """Whether a transaction is open: two statements then have one number. Asking BEGIN would abort it."""
+    first, second = (con.execute("SELECT txid_current()").fetchall() for _ in range(2))
+    return bool(first == second)
+
+
+@contextmanager
+def transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """All or nothing; inside of the caller's own transaction, that one decides."""
+    if in_transaction(con):
+        yield
+        return
+    con.execute("BEGIN")
+    try:
+        yield
+        con.execute("COMMIT")
+    except BaseException:
+        with suppress(duckdb.Error):
+            con.execute("ROLLBACK")
+        raise
+
+
+def changing(place: Place, action: Callable[[], Result]) -> Result:
+    """Run an action on the database; its errors are named by class only, for their text may quote a value."""
+    try:
+        return action()
+    except duckdb.Error as error:
+        reason = type(error).__name__
+    raise TargetError(
+        f"release {place.name!r} cannot be written to or dropped from database {place.database!r} ({reason}). Check "
+        "that it is not open for reading only, and that nothing depends on the release."
+    )
+
+
+def missing(name: tuple[str, ...], known: list[str]) -> QueryError:
+    """The error for a name that is no release."""
+    return QueryError(f"there is no release {'.'.join(name)!r}. {nearest(name[-1], known)}")

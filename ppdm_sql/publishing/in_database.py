@@ -1,0 +1,58 @@
+"""A perturbed table inside the database of the connection that asks for it, in one transaction.
+
+One connection cannot read a result and write another at once, so the perturbed rows, and no others, wait in between: in
+memory while they are few, else in a file that has no name.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from typing import IO
+
+import duckdb
+import pyarrow as pa
+
+from ppdm_sql.publishing.database import Place, changing, check_free, transaction, write_manifest
+from ppdm_sql.publishing.names import quote_name
+from ppdm_sql.publishing.pipeline import Batches
+from ppdm_sql.publishing.query_source import Parameters, Perturbed, perturb_query, relation_of
+from ppdm_sql.publishing.statements import CreatePerturbed
+from ppdm_sql.publishing.targets import writing
+
+_IN_MEMORY = 1 << 26
+_STREAM = "ppdm_stream"
+
+
+def create_table(
+    con: duckdb.DuckDBPyConnection, place: Place, statement: CreatePerturbed, key: bytes, parameters: Parameters
+) -> int:
+    """Publish the statement's query as a table; returns the number of rows. Nothing changes where anything fails."""
+    with transaction(con), tempfile.SpooledTemporaryFile(_IN_MEMORY) as waiting:
+        check_free(con, place, "table", replace=statement.replace)
+        relation = relation_of(con, statement.query, parameters)
+        perturbed = perturb_query(
+            relation, statement.policy, key, lambda schema, batches: _put(waiting, schema, batches)
+        )
+        waiting.seek(0)
+        changing(place, lambda: _create(con, place, perturbed, waiting))
+    return perturbed.manifest.rows
+
+
+def _put(waiting: IO[bytes], schema: pa.Schema, batches: Batches) -> None:
+    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    with pa.ipc.new_stream(waiting, schema, options=options) as sink:
+        for batch in batches:
+            whole = pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+            writing("the space for temporary files", partial(sink.write_batch, whole))
+
+
+def _create(con: duckdb.DuckDBPyConnection, place: Place, perturbed: Perturbed, waiting: IO[bytes]) -> None:
+    columns = perturbed.layout.columns
+    selected = ", ".join(f"CAST(c{i} AS {c.type}) AS {quote_name(c.name)}" for i, c in enumerate(columns))
+    con.register(_STREAM, pa.ipc.open_stream(waiting))
+    try:
+        con.execute(f"CREATE OR REPLACE TABLE {place.sql} AS SELECT {selected} FROM {_STREAM}")
+    finally:
+        con.unregister(_STREAM)
+    write_manifest(con, place, perturbed.manifest.to_json())
