@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
+import functools
 import re
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
 import duckdb
-import pyarrow as pa
 
+from ppdm_sql.dbapi import as_dbapi
 from ppdm_sql.engines.catalog import parquet_manifest
 from ppdm_sql.engines.domains import quote, text
 from ppdm_sql.engines.embedded import EmbeddedEngine, first_line
 from ppdm_sql.errors import QueryError, ReleaseError
 from ppdm_sql.explain import explain_rewritten
+from ppdm_sql.publishing.running import run_publishing
+from ppdm_sql.publishing.statements import PublishingText, split_publishing
+from ppdm_sql.relation import Guard, Relation, plain, plain_or_same
+from ppdm_sql.results import Results
 from ppdm_sql.rewrite.parse import Parameters
+from ppdm_sql.scope import with_variables_of_caller
 from ppdm_sql.session import Session
 from ppdm_sql.statement import Statement, understand
+from ppdm_sql.withheld import PASSED, RELATIONS, TABLES, why_withheld
 
 Result = TypeVar("Result")
 
 _SCOPE = r"(?:(?:SESSION|LOCAL|GLOBAL)\s+)?"
 SET = re.compile(rf"\s*SET\s+{_SCOPE}(ppdm_\w+)\s*(?:=|TO)\s*(.+?)\s*;?\s*", re.IGNORECASE | re.DOTALL)
 RESET = re.compile(rf"\s*RESET\s+{_SCOPE}(ppdm_\w+)\s*;?\s*", re.IGNORECASE)
+
+PARAMETERS_LAST = (
+    "Not implemented Error: Prepared parameters are only supported for the last statement, please split your query up "
+    "into separate 'execute' calls if you want to use prepared parameters"
+)
+"""What DuckDB says itself; its own check comes too late where statements run one by one."""
 
 
 def connect(
@@ -36,15 +48,16 @@ def connect(
     A Parquet file, or a glob of them, appears as a view with the name of the published table.
     """
     path = str(database)
-    if path.endswith(".parquet"):
-        return _connect_parquet(path, config)
-    if read_only and path != ":memory:" and not Path(path).exists():
-        raise ReleaseError(f"there is no file {path!r}.")
-    try:
-        con = duckdb.connect(path, read_only=read_only, config=dict(config or {}))
-    except duckdb.Error as error:
-        raise ReleaseError(f"{path!r} cannot be opened: {error}") from None
-    return Connection(con, Session())
+    with as_dbapi():
+        if path.endswith(".parquet"):
+            return _connect_parquet(path, config)
+        if read_only and path != ":memory:" and not Path(path).exists():
+            raise ReleaseError(f"there is no file {path!r}.")
+        try:
+            con = duckdb.connect(path, read_only=read_only, config=dict(config or {}))
+        except duckdb.Error as error:
+            raise ReleaseError(f"{path!r} cannot be opened: {error}") from None
+        return Connection(con, Session())
 
 
 def _connect_parquet(path: str, config: Mapping[str, Any] | None) -> Connection:
@@ -57,90 +70,129 @@ def _connect_parquet(path: str, config: Mapping[str, Any] | None) -> Connection:
     return Connection(con, Session(files={("memory", "main", manifest.table.casefold()): manifest}))
 
 
-class Connection:
-    """Runs SQL: on releases by reconstruction, on everything else as DuckDB does."""
+class Connection(Results):
+    """Runs SQL: on releases by reconstruction, on everything else as DuckDB does.
+
+    A connection is its own cursor, as DuckDB's is: `execute` returns it, and it holds one result at a time. `cursor()`
+    gives another, with results, settings and a transaction of its own.
+    """
 
     def __init__(self, con: duckdb.DuckDBPyConnection, session: Session) -> None:
         self._con = con
         self._session = session
+        self._guard = Guard(con, session)
+        self._executed = False
 
-    def execute(self, query: str, parameters: Parameters = None) -> Connection:
+    def execute(self, query: str | duckdb.Statement, parameters: Parameters = None) -> Connection:
         """Run one or several statements; the last one's result can be fetched."""
-        for sql, values in self._statements(query, parameters):
-            statement = self._understand(sql, values)
-            if statement is None:
-                continue
-            if statement.rewritten is None:
-                self._con.execute(sql) if values is None else self._con.execute(sql, values)
-                self._after(statement)
-            else:
-                self._answer(statement, self._con.execute)
+        with as_dbapi():
+            statements = self._statements(query, parameters)
+            self._con.execute("")  # no earlier result is left, whatever happens now
+            self._executed = True
+            try:
+                for parsed, values in statements:
+                    self._execute(parsed, values)
+            except BaseException:
+                self._con.execute("")
+                raise
         return self
 
-    def executemany(self, query: str, parameters: Sequence[Any]) -> Connection:
+    def _execute(self, parsed: duckdb.Statement | PublishingText, values: Parameters) -> None:
+        statement = self._understand(parsed, values)
+        if statement is None:
+            self._con.execute("")
+        elif statement.rewritten is None:
+            self._as_it_is(self._con.execute, {"query": parsed}, {"parameters": values})
+            self._after(statement)
+        else:
+            self._answer(statement, self._con.execute)
+
+    def executemany(self, query: str | duckdb.Statement, parameters: Iterable[Any] | None = None) -> Connection:
         """Run a statement once for each set of parameters; not for queries on releases."""
-        statement = self._understand(query, parameters[0] if parameters else None)
-        if statement is not None and statement.rewritten is not None:
-            raise QueryError("executemany is for statements that change tables; a release is only read.")
-        self._con.executemany(query, parameters)
-        self._session.forget()
+        sets = list(parameters or [])
+        with as_dbapi():
+            for parsed, values in self._statements(query, sets[0] if sets else None):
+                statement = self._understand(parsed, values, run=False)
+                if statement is None or statement.rewritten is not None:
+                    raise QueryError("executemany is for statements that change tables; a release is only read.")
+            self._as_it_is(self._con.executemany, {"query": query}, {"parameters": sets})
+            self._session.forget()
         return self
 
-    def sql(self, query: str, params: Parameters = None) -> duckdb.DuckDBPyRelation | None:
+    def sql(self, query: str | duckdb.Statement, params: Parameters = None, *, alias: str = "") -> Relation | None:
         """Run statements, and give the last one's result as a relation: fetchall(), df(), to_arrow_table(), .."""
         result = None
-        for sql, values in self._statements(query, params):
-            statement = self._understand(sql, values)
-            if statement is None:
-                result = None
-            elif statement.rewritten is None:
-                result = self._con.sql(sql) if values is None else self._con.sql(sql, params=values)
-                self._after(statement)
-            else:
-                result = self._answer(statement, self._con.sql)
+        with as_dbapi():
+            for parsed, values in self._statements(query, params):
+                result = self._relation(parsed, values, alias)
         return result
+
+    query = sql
+
+    def _relation(self, parsed: duckdb.Statement | PublishingText, values: Parameters, alias: str) -> Relation | None:
+        self._check_fetched()
+        statement = self._understand(parsed, values)
+        if statement is None:
+            return None
+        if statement.rewritten is not None:
+            answer = self._answer(statement, self._con.sql)
+            return Relation(answer.set_alias(alias) if alias else answer, self._guard)
+        found = self._as_it_is(self._con.sql, {"query": parsed, "alias": alias}, {"params": values})
+        self._after(statement)
+        return None if found is None else Relation(found, self._guard, statement.sql)
 
     def explain(self, query: str, parameters: Parameters = None) -> str:
         """What a query will do: columns, cells with their shares, method, and the SQL that runs."""
         parts = []
-        for sql, values in self._statements(query, parameters):
-            statement = self._understand(sql, values, run=False)
-            parts.append("a setting of ppdm_sql" if statement is None else explain_rewritten(statement))
+        with as_dbapi():
+            for parsed, values in self._statements(query, parameters):
+                self._check_fetched()
+                statement = self._understand(parsed, values, run=False)
+                parts.append("a setting of ppdm_sql" if statement is None else explain_rewritten(statement))
         return "\n\n".join(parts)
 
-    def fetchone(self) -> tuple[Any, ...] | None:
-        """The next row."""
-        return self._con.fetchone()
+    def begin(self) -> Connection:
+        """Start a transaction."""
+        return self._transaction(self._con.begin)
 
-    def fetchmany(self, size: int = 1) -> list[tuple[Any, ...]]:
-        """The next rows."""
-        return self._con.fetchmany(size)
+    def commit(self) -> Connection:
+        """Keep what the transaction did."""
+        return self._transaction(self._con.commit)
 
-    def fetchall(self) -> list[tuple[Any, ...]]:
-        """All rows that are left."""
-        return self._con.fetchall()
+    def rollback(self) -> Connection:
+        """Undo what the transaction did."""
+        return self._transaction(self._con.rollback)
 
-    def df(self) -> Any:
-        """The result as a pandas frame."""
-        return self._con.df()
+    def _transaction(self, step: Callable[[], Any]) -> Connection:
+        step()
+        self._session.forget()
+        return self
 
-    def arrow(self) -> pa.Table:
-        """The result as an Arrow table."""
-        with warnings.catch_warnings():  # DuckDB would rather be asked by sql(..).to_arrow_table()
-            warnings.simplefilter("ignore", UserWarning)
-            return self._con.to_arrow_table()
+    def register(self, view_name: str, python_object: object) -> Connection:
+        """Give a frame, an Arrow table or a relation a name that queries can use."""
+        with as_dbapi():
+            self._con.register(view_name, plain(python_object, "register"))
+        self._session.forget()
+        return self
 
-    @property
-    def description(self) -> list[Any]:
-        """Names and types of the result's columns, as DB-API says."""
-        return list(self._con.description or [])
+    def unregister(self, view_name: str) -> Connection:
+        """Take the name away."""
+        self._con.unregister(view_name)
+        self._session.forget()
+        return self
+
+    def interrupt(self) -> None:
+        """Stop what runs, from another thread."""
+        self._con.interrupt()
 
     def cursor(self) -> Connection:
-        """A second connection to the same database, with settings of its own."""
+        """A second connection to the same database, with results and settings of its own."""
         return Connection(self._con.cursor(), self._session.copy())
 
+    duplicate = cursor
+
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection; once more does nothing."""
         self._con.close()
 
     def __enter__(self) -> Connection:
@@ -151,14 +203,41 @@ class Connection:
     ) -> None:
         self.close()
 
-    def _statements(self, query: str, parameters: Parameters) -> list[tuple[str, Parameters]]:
-        """The statements of a text; parameters belong to the last."""
-        texts = [statement.query for statement in self._con.extract_statements(query)]
-        return [(sql, parameters if i == len(texts) - 1 else None) for i, sql in enumerate(texts)]
+    def __getattr__(self, name: str) -> Any:
+        if name not in PASSED | RELATIONS | TABLES:
+            raise AttributeError(why_withheld(name))
+        return functools.partial(self._pass, name)
 
-    def _understand(self, sql: str, parameters: Parameters, run: bool = True) -> Statement | None:
+    def _pass(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """A method of DuckDB's connection that has nothing to do with releases."""
+        given = [*args, *kwargs.values()]
+        with as_dbapi():
+            self._guard.check(f"{name}(..)", given[:1] if name in TABLES else [a for a in given if _is_expression(a)])
+        result = getattr(self._con, name)(*args, **kwargs)
+        if isinstance(result, duckdb.DuckDBPyRelation):
+            return Relation(result, self._guard, "")
+        return self if result is self._con else result
+
+    def _statements(
+        self, query: str | duckdb.Statement, parameters: Parameters
+    ) -> list[tuple[duckdb.Statement | PublishingText, Parameters]]:
+        """The statements of a text; parameters belong to the last."""
+        if isinstance(query, duckdb.Statement):
+            return [(query, parameters)]
+        found: list[duckdb.Statement | PublishingText] = []
+        for piece in split_publishing(query):
+            found += [piece] if isinstance(piece, PublishingText) else self._con.extract_statements(piece)
+        if parameters is not None and any(statement.named_parameters for statement in found[:-1]):
+            raise duckdb.NotImplementedException(PARAMETERS_LAST)
+        return [(statement, parameters if statement is found[-1] else None) for statement in found]
+
+    def _understand(self, parsed: duckdb.Statement | PublishingText, parameters: Parameters, run: bool = True) -> Statement | None:
         """None for a setting of ours, which is made (unless `run` is False)."""
-        session = self._session
+        session, sql = self._session, parsed.query
+        if isinstance(parsed, PublishingText):
+            return self._publish(parsed, parameters) if run else Statement(sql, "publishing", sql)
+        if parsed.type == duckdb.StatementType.TRANSACTION:  # ROLLBACK must work where nothing else does
+            return Statement(sql, "a transaction: runs in DuckDB as it is")
         if match := SET.fullmatch(sql):
             changed = session.settings.with_setting(match.group(1), match.group(2).strip("'\""))
         elif match := RESET.fullmatch(sql):
@@ -169,15 +248,42 @@ class Connection:
             session.settings = changed
         return None
 
-    def _answer(self, statement: Statement, run: Callable[[str], Result]) -> Result:
+    def _publish(self, text: PublishingText, parameters: Parameters) -> Statement | None:
+        """Run a publishing statement; None where it has no result."""
+        con, session = self._con, self._session
+        reads_release = functools.partial(session.reads_release, con)
+        done = run_publishing(text.statement, con, session.key, session.catalog(con), reads_release, parameters)
+        session.key = done.key
+        session.forget()
+        return None if done.result is None else Statement(text.query, "publishing", done.result)
+
+    def _as_it_is(self, run: Callable[..., Result], always: dict[str, Any], given: dict[str, Any]) -> Result:
+        """Let DuckDB run what touches no release, with the caller's variables in sight."""
+        arguments = always | {name: value for name, value in given.items() if value is not None}
+        return with_variables_of_caller(run, arguments, plain_or_same)
+
+    def _answer(self, statement: Statement, run: Callable[[str], Any]) -> Any:
         """Run what stands in a query's place; what DuckDB finds wrong with it is wrong with the query."""
         assert statement.rewritten is not None
-        ppdm_groups = statement.groups  # noqa: F841  # DuckDB finds the table by the name of this variable
         try:
-            return run(statement.rewritten)
-        except duckdb.Error as error:
+            if statement.groups is None:
+                return run(statement.rewritten)
+            answer = self._con.from_arrow(statement.groups).query("ppdm_groups", statement.rewritten)
+            assert answer is not None
+            return answer if run == self._con.sql else run(answer.sql_query())
+        except (duckdb.ProgrammingError, duckdb.DataError) as error:
             raise QueryError(first_line(error)) from None
+
+    def _check_fetched(self) -> None:
+        """Our own questions to DuckDB would end a result that is not fetched yet: let DuckDB say what to do."""
+        if self._executed:
+            self._con.sql("SELECT 1").fetchall()
+            self._executed = False
 
     def _after(self, statement: Statement) -> None:
         if not statement.reads_only:
             self._session.forget()
+
+
+def _is_expression(value: object) -> bool:
+    return isinstance(value, duckdb.Expression)

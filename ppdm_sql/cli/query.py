@@ -7,12 +7,10 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-import duckdb
-
 from ppdm_sql.cli.interrupts import heard_by
 from ppdm_sql.cli.output import show
 from ppdm_sql.cli.release import open_release
-from ppdm_sql.connection import RESET, SET, Connection
+from ppdm_sql.connection import Connection
 from ppdm_sql.errors import QueryError
 
 FETCHED = 1024
@@ -34,11 +32,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def ask(con: Connection, sql: str, form: str) -> None:
     """Run statements and print the last one's rows; a setting has none."""
-    with heard_by(con._con.interrupt):
+    with heard_by(con.interrupt):
         con.execute(sql)
-        statements = duckdb.extract_statements(sql)
-        last = statements[-1].query if statements else ""
-        if last and not SET.fullmatch(last) and not RESET.fullmatch(last):
+        if con.description is not None:
             show([column[0] for column in con.description], _rows(con), form)
 
 

@@ -40,6 +40,7 @@ def test_results_come_in_every_form(con):
     assert con.execute(OLDER).df().iloc[0, 0] == value
     assert con.execute(OLDER).arrow().to_pylist() == [{"count_star()": value}]
     assert con.execute(OLDER).description[0][0] == "count_star()"
+    assert con.fetchall() == [(value,)]
     relation = con.sql(OLDER)
     assert relation.fetchall() == relation.fetchall() == [(value,)]
     assert "count_star()" in str(relation)

@@ -1,0 +1,156 @@
+"""What `con.sql(..)` gives: DuckDB's relation, through which no aggregate of perturbed rows can be taken.
+
+The answer to a query on a release holds estimates and nothing else, so all of DuckDB's methods work on it. Rows of a
+release can be read, but not computed with. And no text given to a method may name a release: a relation runs its text
+in DuckDB itself, where perturbed values would pass for true ones.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+from sqlglot import exp
+
+from ppdm_sql.dbapi import as_dbapi
+from ppdm_sql.errors import QueryError, Unsupported
+from ppdm_sql.results import polars_frame
+from ppdm_sql.rewrite.parse import number_placeholders, parse
+from ppdm_sql.session import Session
+
+# fmt: off
+READS = frozenset({
+    "alias", "arrow", "close", "columns", "description", "df", "dtypes", "explain", "fetchall", "fetchdf",
+    "fetchnumpy", "head", "iter_rows", "limit", "materialize", "offset", "pl", "preview", "set_alias", "shape",
+    "show", "sql_query", "tf", "to_arrow_reader", "to_arrow_table", "to_csv", "to_df", "to_dicts", "to_parquet",
+    "torch", "type", "types", "write_csv", "write_parquet",
+})
+# fmt: on
+"""What only reads rows, as they are."""
+
+VIEWS = frozenset({"create_view", "to_view"})
+WRITES = VIEWS | {"create", "insert", "insert_into", "query", "to_table", "update"}
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Knows the releases in sight of a connection."""
+
+    con: duckdb.DuckDBPyConnection
+    session: Session
+
+    def reads_release(self, sql: str) -> bool:
+        """Whether a statement that DuckDB runs as it stands reads a release."""
+        tree = parse(number_placeholders(sql))
+        if tree is None or isinstance(tree, exp.Command):
+            return self.session.mentions_release(self.con, sql)
+        return bool(self.session.releases(self.con, tree))
+
+    def check(self, what: str, value: Any) -> None:
+        """Refuse texts that name a release, however deep in an argument."""
+        if isinstance(value, str | duckdb.Expression):
+            text = str(value)
+            tree = parse(text) or parse(f"SELECT {text}")
+            touched = tree is not None and self.session.releases(self.con, tree)
+            if touched or self.session.mentions_release(self.con, text):
+                raise QueryError(f"{what} may not name a release: write the whole query as con.sql('SELECT ..').")
+        elif isinstance(value, Mapping):
+            self.check(what, [*value.keys(), *value.values()])
+        elif isinstance(value, list | tuple | set | frozenset):
+            for part in value:
+                self.check(what, part)
+
+
+class Relation:
+    """A query's result, read anew by each of its methods: fetchall(), df(), to_arrow_table(), show(), filter(..), ..
+
+    `sql` is the statement where DuckDB runs it as it stands, None where the relation is an answer.
+    """
+
+    def __init__(self, relation: duckdb.DuckDBPyRelation, guard: Guard, sql: str | None = None) -> None:
+        self._relation = relation
+        self._guard = guard
+        self._sql = sql
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"'Relation' object has no attribute {name!r}")
+        found = getattr(self._relation, name)
+        if not callable(found) or isinstance(found, duckdb.DuckDBPyRelation):
+            return self._wrapped(found)
+        return functools.wraps(found)(functools.partial(self._call, name, found))
+
+    def _call(self, name: str, method: Any, *args: Any, **kwargs: Any) -> Any:
+        with as_dbapi():
+            if name not in READS:
+                self._check(name)
+                self._guard.check(f"{name}(..)", [*args, *kwargs.values()])
+                args = tuple(plain(arg, name) for arg in args)
+                kwargs = {key: plain(value, name) for key, value in kwargs.items()}
+            result = method(*args, **kwargs)
+            if name in WRITES:
+                self._guard.session.forget()
+            return self._wrapped(result)
+
+    def _check(self, name: str) -> None:
+        if self._sql is None and name in VIEWS:
+            raise Unsupported(
+                f"Unsupported: {name}(..) of an answer would store how the release is read, not the query. "
+                "Use CREATE RECONSTRUCTED VIEW, or create(..) to keep the numbers in a table."
+            )
+        if self.holds_rows:
+            raise Unsupported(
+                f"Unsupported: {name}(..) on rows of a release would take perturbed values for true ones. "
+                "Write the whole query as con.sql('SELECT ..')."
+            )
+
+    @property
+    def holds_rows(self) -> bool:
+        """Whether these are rows of a release: perturbed, to be read and not to be computed with."""
+        return self._sql is not None and self._guard.reads_release(self._sql)
+
+    def _wrapped(self, result: Any) -> Any:
+        if isinstance(result, duckdb.DuckDBPyRelation):
+            return Relation(result, self._guard, self._sql)
+        return result
+
+    def pl(self) -> Any:
+        """The rows as a polars frame."""
+        return polars_frame(self._relation.to_arrow_table())
+
+    def __getitem__(self, name: str) -> Relation:
+        return Relation(self._relation[name], self._guard, self._sql)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._relation
+
+    def __len__(self) -> int:
+        return len(self._relation)
+
+    def __repr__(self) -> str:
+        return repr(self._relation)
+
+    def __str__(self) -> str:
+        return str(self._relation)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        return self._relation._repr_mimebundle_(include, exclude)
+
+    def __dir__(self) -> Iterable[str]:
+        return sorted({*super().__dir__(), *(name for name in dir(self._relation) if not name.startswith("_"))})
+
+
+def plain(value: Any, what: str) -> Any:
+    """DuckDB's own relation for one of ours; refused for rows of a release, which may not be computed with."""
+    if isinstance(value, Relation):
+        value._check(what)
+        return value._relation
+    return value
+
+
+def plain_or_same(value: Any) -> Any:
+    """DuckDB's own relation for one of ours, unless it holds rows of a release: of those DuckDB then says it cannot."""
+    return value._relation if isinstance(value, Relation) and not value.holds_rows else value
