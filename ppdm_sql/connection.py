@@ -19,7 +19,7 @@ from ppdm_sql.errors import QueryError, ReleaseError
 from ppdm_sql.explain import explain_rewritten
 from ppdm_sql.publishing.running import run_publishing
 from ppdm_sql.publishing.statements import PublishingText, split_publishing
-from ppdm_sql.relation import Guard, Relation, plain, plain_or_same
+from ppdm_sql.relation import Guard, Relation, plain_or_same, stored
 from ppdm_sql.results import Results
 from ppdm_sql.rewrite.parse import Parameters
 from ppdm_sql.scope import with_variables_of_caller
@@ -30,8 +30,9 @@ from ppdm_sql.withheld import PASSED, RELATIONS, TABLES, why_withheld
 Result = TypeVar("Result")
 
 _SCOPE = r"(?:(?:SESSION|LOCAL|GLOBAL)\s+)?"
-SET = re.compile(rf"\s*SET\s+{_SCOPE}(ppdm_\w+)\s*(?:=|TO)\s*(.+?)\s*;?\s*", re.IGNORECASE | re.DOTALL)
-RESET = re.compile(rf"\s*RESET\s+{_SCOPE}(ppdm_\w+)\s*;?\s*", re.IGNORECASE)
+_GAP = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*"  # comments may stand around a statement
+SET = re.compile(rf"{_GAP}SET\s+{_SCOPE}(ppdm_\w+)\s*(?:=|TO)\s*(.+?){_GAP};?{_GAP}", re.IGNORECASE | re.DOTALL)
+RESET = re.compile(rf"{_GAP}RESET\s+{_SCOPE}(ppdm_\w+){_GAP};?{_GAP}", re.IGNORECASE | re.DOTALL)
 
 PARAMETERS_LAST = (
     "Not implemented Error: Prepared parameters are only supported for the last statement, please split your query up "
@@ -171,7 +172,7 @@ class Connection(Results):
     def register(self, view_name: str, python_object: object) -> Connection:
         """Give a frame, an Arrow table or a relation a name that queries can use."""
         with as_dbapi():
-            self._con.register(view_name, plain(python_object, "register"))
+            self._con.register(view_name, stored(python_object, "register"))
         self._session.forget()
         return self
 
@@ -228,10 +229,13 @@ class Connection(Results):
         for piece in split_publishing(query):
             found += [piece] if isinstance(piece, PublishingText) else self._con.extract_statements(piece)
         if parameters is not None and any(statement.named_parameters for statement in found[:-1]):
+            self._con.execute("")
             raise duckdb.NotImplementedException(PARAMETERS_LAST)
         return [(statement, parameters if statement is found[-1] else None) for statement in found]
 
-    def _understand(self, parsed: duckdb.Statement | PublishingText, parameters: Parameters, run: bool = True) -> Statement | None:
+    def _understand(
+        self, parsed: duckdb.Statement | PublishingText, parameters: Parameters, run: bool = True
+    ) -> Statement | None:
         """None for a setting of ours, which is made (unless `run` is False)."""
         session, sql = self._session, parsed.query
         if isinstance(parsed, PublishingText):
