@@ -16,9 +16,12 @@ METHODS = {
 
 def explain_rewritten(statement: Statement) -> str:
     """The explanation of one statement, as text."""
-    if statement.plan is None:
+    if not statement.plans:
         return f"{statement.why}\nSQL:\n  {statement.sql.strip()}"
-    return _explain_plan(statement.plan)
+    parts = [_explain_plan(plan) for plan in statement.plans]
+    if len(parts) > 1:
+        parts = [f"part {number}\n{part}" for number, part in enumerate(parts, start=1)]
+    return "\n\n".join(parts)
 
 
 def _explain_plan(plan: Plan) -> str:

@@ -12,11 +12,13 @@ from ppdm_sql.answers import answer
 from ppdm_sql.engines.embedded import EmbeddedEngine
 from ppdm_sql.errors import QueryError, Unsupported
 from ppdm_sql.policy.manifest import Manifest
+from ppdm_sql.rewrite.inline import inline, reads_directly
+from ppdm_sql.rewrite.names import ANSWERED
 from ppdm_sql.rewrite.parse import Parameters, bind_parameters, number_placeholders, parse
 from ppdm_sql.rewrite.passes import AGGREGATE, UNDERSTAND, run
 from ppdm_sql.rewrite.plan import Plan, make_plan
 from ppdm_sql.rewrite.query import Query
-from ppdm_sql.rewrite.refuse import place
+from ppdm_sql.rewrite.refuse import place, refuse
 from ppdm_sql.rewrite.shape import check_rows, is_aggregate, touches_perturbed
 from ppdm_sql.session import Session
 
@@ -32,7 +34,7 @@ class Statement:
     why: str
     rewritten: str | None = None
     groups: pa.Table | None = None
-    plan: Plan | None = None
+    plans: tuple[Plan, ...] = ()
     reads_only: bool = False
 
 
@@ -45,49 +47,96 @@ def understand(engine: EmbeddedEngine, session: Session, sql: str, parameters: P
     touched = session.releases(engine.con, tree)
     if not touched or isinstance(tree, exp.Describe | exp.Use | exp.Attach | exp.Detach):
         return as_is
-    table, manifest = touched[0]
-    _check_kind(sql, tree, table, manifest)
-    assert isinstance(tree, exp.Select) and manifest is not None
-    if len(touched) > 1:
-        other = touched[1][0]
-        raise Unsupported(
-            f"Unsupported: {other.sql(dialect='duckdb')} ({place(sql, other)}): a query reads one release only, yet."
-        )
-    return _select(engine, session, tree, manifest, parameters, as_is)
+    for table, manifest in touched:
+        _check_kind(sql, tree, table, manifest)
+    return _Rewriting(engine, session, as_is).of(bind_parameters(tree, parameters))
 
 
-def _select(
-    engine: EmbeddedEngine,
-    session: Session,
-    tree: exp.Select,
-    manifest: Manifest,
-    parameters: Parameters,
-    as_is: Statement,
-) -> Statement:
-    sql = as_is.sql
-    bound = bind_parameters(tree, parameters)
-    assert isinstance(bound, exp.Select)
-    table = bound.args["from_"].this
-    if not isinstance(table, exp.Table):
-        raise Unsupported(
-            f"Unsupported: a subquery in FROM ({place(sql, table)}) of a query on a release is not supported yet."
-        )
-    query = run(UNDERSTAND, Query(sql, bound, table, manifest, session.settings))
-    if not touches_perturbed(query):
-        return replace(as_is, why="no perturbed column takes part: runs in DuckDB as it is, and is exact")
-    if not is_aggregate(query):
-        check_rows(query)
-        return replace(as_is, why="reads rows: they are the release's own, perturbed")
-    plan = make_plan(run(AGGREGATE, query), engine.measure)
-    found = answer(engine, plan)
-    return Statement(
-        sql,
-        "reconstructed",
-        found.statement.sql(dialect=engine.dialect, copy=False),
-        found.groups,
-        plan,
-        reads_only=True,
-    )
+class _Rewriting:
+    """Rewrites every SELECT of a statement that reads a release, the innermost first."""
+
+    def __init__(self, engine: EmbeddedEngine, session: Session, as_is: Statement) -> None:
+        self.engine, self.session, self.as_is = engine, session, as_is
+        self.plans: list[Plan] = []
+        self.groups: pa.Table | None = None
+        self.rows = False
+
+    def of(self, tree: exp.Expr) -> Statement:
+        """The statement that runs in the place of `tree`."""
+        before = tree.copy()
+        tree = inline(self.as_is.sql, tree, self.is_release, self.definition)
+        for select in reversed(list(tree.find_all(exp.Select))):
+            if reads_directly(select, self.is_release):
+                replacement = self.select(select, select is tree)
+                tree = replacement if select is tree else tree
+                if replacement is not select and select is not tree:
+                    select.replace(replacement)
+        if not self.plans and not self.rows:
+            return replace(self.as_is, why="no perturbed column takes part: runs in DuckDB as it is, and is exact")
+        why = "reconstructed" if self.plans else "reads rows: they are the release's own, perturbed"
+        if not self.plans and tree == before:
+            return replace(self.as_is, why=why)
+        text = tree.sql(dialect=self.engine.dialect)
+        return Statement(self.as_is.sql, why, text, self.groups, tuple(self.plans), reads_only=True)
+
+    def select(self, select: exp.Select, outermost: bool) -> exp.Select:
+        """What stands in the place of one SELECT that reads a release: itself, where it is exact or reads rows."""
+        sql = self.as_is.sql
+        table = select.args["from_"].this
+        manifest = self.manifest(table) if isinstance(table, exp.Table) else None
+        if manifest is None:
+            refuse(sql, select, "a release can only be read in FROM, not joined, yet.", "Ask the release by itself.")
+        query = run(UNDERSTAND, Query(sql, select, table, manifest, self.session.settings))
+        if not touches_perturbed(query):
+            return select
+        if not is_aggregate(query):
+            if not outermost:
+                refuse(
+                    sql,
+                    select,
+                    "it hands rows of a release on to a larger query, which would read perturbed values as true ones.",
+                    "Aggregate in it, or select columns without LIMIT, DISTINCT and ORDER BY.",
+                )
+            check_rows(query)
+            self.rows = True
+            return select
+        plan = make_plan(run(AGGREGATE, query), self.engine.measure)
+        found = answer(self.engine, plan)
+        if found.groups is not None and self.groups is not None:
+            refuse(
+                sql,
+                select,
+                "only one part of a statement can be reconstructed from states.",
+                "Use SET ppdm_method = 'inversion', and group by a perturbed column in one part only.",
+            )
+        self.groups = found.groups if found.groups is not None else self.groups
+        self.plans.append(plan)
+        found.statement.meta[ANSWERED] = True
+        return found.statement
+
+    def manifest(self, table: exp.Table) -> Manifest | None:
+        """The manifest of the release that a table is, if it is one."""
+        found = self.session.releases(self.engine.con, table)
+        return found[0][1] if found else None
+
+    def is_release(self, table: exp.Table) -> bool:
+        """Whether a table is a release."""
+        return self.manifest(table) is not None
+
+    def definition(self, table: exp.Table) -> exp.Query | None:
+        """The query behind a view that reads a release."""
+        catalog = self.session.catalog(self.engine.con)
+        if isinstance(table.this, exp.Func) or catalog.release(table) is not None:
+            return None
+        text = catalog.views.get(table.name.casefold())
+        created = parse(text) if text else None
+        if created is None:
+            return None
+        if not isinstance(created, exp.Create) or not isinstance(created.expression, exp.Query):
+            refuse(self.as_is.sql, table, "the view reads a release in a form that cannot be checked.", "")
+        if isinstance(created.this, exp.Schema):
+            refuse(self.as_is.sql, table, "the view renames its columns, which is not supported on a release yet.", "")
+        return created.expression
 
 
 def _unread(session: Session, engine: EmbeddedEngine, sql: str) -> Statement:
@@ -105,16 +154,14 @@ def _unread(session: Session, engine: EmbeddedEngine, sql: str) -> Statement:
 def _check_kind(sql: str, tree: exp.Expr, table: exp.Table, manifest: Manifest | None) -> None:
     name = table.sql(dialect="duckdb")
     where = place(sql, table)
-    if manifest is None:
+    if manifest is None and isinstance(table.this, exp.Func):
         raise Unsupported(
-            f"Unsupported: {name} ({where}) reads a release, and views and macros on releases are not supported yet. "
+            f"Unsupported: {name} ({where}) reads a release, and macros and SQL in strings cannot be looked into. "
             "Ask the release itself."
         )
     if isinstance(tree, exp.Summarize):
         raise Unsupported(
             f"Unsupported: SUMMARIZE {name} ({where}) would read perturbed values as true ones. Count ranges instead."
         )
-    if not isinstance(tree, exp.Select):
-        kind = tree.key.upper()
-        what = "a release is only read" if not isinstance(tree, exp.Query) else "only a plain SELECT is supported yet"
-        raise Unsupported(f"Unsupported: {kind} on the release {name} ({where}): {what}.")
+    if not isinstance(tree, exp.Query):
+        raise Unsupported(f"Unsupported: {tree.key.upper()} on the release {name} ({where}): a release is only read.")

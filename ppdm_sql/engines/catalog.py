@@ -17,10 +17,11 @@ Name = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Catalog:
-    """What a connection can see of releases at one moment."""
+    """What a connection can see of releases at one moment; `views` has the SQL of the views among the `readers`."""
 
     releases: Mapping[Name, Manifest] = field(default_factory=dict)
     readers: frozenset[str] = frozenset()
+    views: Mapping[str, str] = field(default_factory=dict)
     shadows: frozenset[str] = frozenset()
     current: tuple[str, str] = ("memory", "main")
 
@@ -69,13 +70,15 @@ def read_catalog(con: duckdb.DuckDBPyConnection, extra: Mapping[Name, Manifest])
         "SELECT view_name FROM duckdb_views() WHERE temporary AND NOT internal"
     ).fetchall()
     shadows = frozenset(name.casefold() for (name,) in temporary) - known
-    definitions = con.execute(
-        "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal UNION ALL "
+    found = con.execute("SELECT view_name, sql FROM duckdb_views() WHERE NOT internal").fetchall()
+    views = {name.casefold(): sql or "" for name, sql in found if name.casefold() not in known}
+    macros = con.execute(
         "SELECT function_name, macro_definition FROM duckdb_functions() "
         "WHERE NOT internal AND macro_definition IS NOT NULL"
     ).fetchall()
-    readers = _readers({n.casefold(): d or "" for n, d in definitions if n.casefold() not in known}, names)
-    return Catalog(releases, readers, shadows, (database.casefold(), schema.casefold()))
+    readers = _readers({name.casefold(): sql or "" for name, sql in macros} | views, names)
+    reading = {name: sql for name, sql in views.items() if name in readers}
+    return Catalog(releases, readers, reading, shadows - readers, (database.casefold(), schema.casefold()))
 
 
 def _readers(definitions: Mapping[str, str], names: Iterable[str]) -> frozenset[str]:

@@ -15,7 +15,7 @@ from sqlglot import exp
 from ppdm_sql.rewrite.query import Condition, Label, Query, totals_in
 from ppdm_sql.rewrite.refuse import refuse
 from ppdm_sql.rewrite.scan import PREFIX, estimate_name, grouped, typed
-from ppdm_sql.rewrite.shape import PPDM_FUNCTIONS
+from ppdm_sql.rewrite.shape import PPDM_FUNCTIONS, is_windowed
 from ppdm_sql.rewrite.terms import Terms
 from ppdm_sql.rewrite.totals import Totals, both
 
@@ -45,17 +45,25 @@ def collect_aggregates(query: Query) -> Query:
 
 
 def aggregate_nodes(tree: exp.Select) -> Iterator[exp.Expr]:
-    """The outermost aggregates of the SELECT list, HAVING and ORDER BY, each text once."""
+    """The outermost aggregates of the SELECT list, HAVING, QUALIFY and ORDER BY, each text once."""
     seen: set[str] = set()
-    for root in (*tree.expressions, tree.args.get("having"), tree.args.get("order")):
+    for root in (*tree.expressions, *(tree.args.get(part) for part in ("having", "qualify", "order"))):
         if root is None:
             continue
         for node in root.find_all(exp.AggFunc, exp.Filter):
-            inside = node.find_ancestor(exp.AggFunc, exp.Filter)
+            if node.find_ancestor(exp.Select) is not tree or is_windowed(node) or _inside_aggregate(node):
+                continue
             text = _text(node)
-            if inside is None and text not in seen:
+            if text not in seen:
                 seen.add(text)
                 yield node
+
+
+def _inside_aggregate(node: exp.Expr) -> bool:
+    outer = node.find_ancestor(exp.AggFunc, exp.Filter)
+    while outer is not None and is_windowed(outer):
+        outer = outer.find_ancestor(exp.AggFunc, exp.Filter)
+    return outer is not None
 
 
 def _bounded(query: Query) -> Iterator[exp.Expr]:
@@ -108,8 +116,10 @@ class _Collector:
         if isinstance(node, exp.Filter):
             function = node.this
             condition = both(condition, self.terms.condition(node.expression.this))
-        if any(inner is not function for inner in function.find_all(exp.AggFunc, exp.Window)):
-            refuse(self.query.sql, function, "an aggregate of an aggregate is not supported.", "")
+        if any(inner is not function for inner in function.find_all(exp.AggFunc, exp.Window, exp.Select)):
+            refuse(
+                self.query.sql, function, "an aggregate of an aggregate, a window or a subquery is not supported.", ""
+            )
         return self.function(function, condition)
 
     def function(self, function: exp.Expr, condition: Condition) -> exp.Expr:

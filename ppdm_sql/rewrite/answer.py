@@ -91,7 +91,7 @@ def answer_statement(plan: Plan, groups: exp.Expr) -> exp.Select:
     having = tree.args.get("having")
     if having is not None:
         statement.set("where", exp.Where(this=outer.rewrite(having.this)))
-    for part in ("order", "limit", "offset"):
+    for part in ("distinct", "qualify", "order", "limit", "offset"):
         node = tree.args.get(part)
         if node is not None:
             statement.set(part, outer.rewrite(node))
@@ -129,6 +129,8 @@ class _Outer:
             return self.query.aggregates[text].copy()
         if text in self.keys:
             return self.key(self.keys[text])
+        if isinstance(node, exp.Query):
+            return node.copy()
         if isinstance(node, exp.Column) and not node.meta.get("alias"):
             misread(self.query.sql, node, "it must appear in GROUP BY, or inside an aggregate.")
         copy = node.copy()

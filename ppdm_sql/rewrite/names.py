@@ -11,6 +11,10 @@ from ppdm_sql.rewrite.query import Query
 from ppdm_sql.rewrite.refuse import misread, refuse
 
 
+ANSWERED = "ppdm_answered"
+"""Marks a SELECT that is an answer already: what it reads of a release, it reads rightly."""
+
+
 def resolve_names(query: Query) -> Query:
     """Before: `SELECT a.Age > 30 AS old FROM adult a WHERE old`; after: `SELECT "age" > 30 AS old .. WHERE "age" > 30`.
 
@@ -32,8 +36,10 @@ def _resolve(query: Query, root: exp.Expr, aliases: dict[str, exp.Expr], depth: 
     for column in list(root.find_all(exp.Column)):
         if isinstance(column.this, exp.Star):
             continue
-        if _own_subquery(column, root):
-            refuse(query.sql, column, "subqueries are not supported in a query on a release yet.", "")
+        around = column.find_ancestor(exp.Select)  # None in what an alias stands for, which is not in its place yet
+        if around is not None and around is not query.tree:
+            _check_correlated(query, column)
+            continue
         in_order = column.find_ancestor(exp.Order) is not None
         name = column.name.casefold()
         if in_order and not column.table and name in aliases:
@@ -51,9 +57,22 @@ def _resolve(query: Query, root: exp.Expr, aliases: dict[str, exp.Expr], depth: 
             _unknown(query, column)
 
 
-def _own_subquery(column: exp.Column, root: exp.Expr) -> bool:
-    select = column.find_ancestor(exp.Select)
-    return select is not None and select is not root.find_ancestor(exp.Select)
+def _check_correlated(query: Query, column: exp.Column) -> None:
+    """A subquery may name its own tables' columns, but no perturbed column of the query around it."""
+    around = column.find_ancestor(exp.Select)
+    while around is not None and around is not query.tree:
+        if around.meta.get(ANSWERED):
+            return
+        around = around.find_ancestor(exp.Select)
+    released = query.column(column.name)
+    ours = column.table.casefold() in _qualifiers(query)
+    if released is not None and released.perturbed is not None and (ours or not column.table):
+        refuse(
+            query.sql,
+            column,
+            "inside this subquery it may mean the perturbed column of the query around it.",
+            "Name its table, if it is another's.",
+        )
 
 
 def _qualifiers(query: Query) -> set[str]:
@@ -94,7 +113,9 @@ def _keys(query: Query, group: exp.Expr | None) -> tuple[exp.Expr, ...]:
         return ()
     if group.args.get("all"):
         return tuple(
-            item.unalias() for item in query.tree.expressions if not any(item.find_all(exp.AggFunc, exp.Window))
+            item.unalias()
+            for item in query.tree.expressions
+            if not any(item.find_all(exp.AggFunc, exp.Window, exp.Query))
         )
     for node in group.find_all(exp.GroupingSets, exp.Rollup, exp.Cube):
         refuse(query.sql, node, "GROUPING SETS, ROLLUP and CUBE are not supported on a release yet.", "")

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from ppdm_sql.rewrite.aggregates import collect_aggregates
 from ppdm_sql.rewrite.names import resolve_names
 from ppdm_sql.rewrite.query import Query
-from ppdm_sql.rewrite.shape import check_aggregation, check_structure, split_where
+from ppdm_sql.rewrite.shape import check_structure, split_where
 
 Pass = Callable[[Query], Query]
 
 UNDERSTAND: tuple[Pass, ...] = (check_structure, resolve_names, split_where)
 """For every SELECT on a release."""
 
-AGGREGATE: tuple[Pass, ...] = (check_aggregation, collect_aggregates)
+AGGREGATE: tuple[Pass, ...] = (collect_aggregates,)
 """Then, where it aggregates."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -135,11 +135,20 @@ class Query:
     def perturbed_in(self, node: exp.Expr) -> list[BoundColumn]:
         """The distinct perturbed columns below `node`."""
         found: dict[str, BoundColumn] = {}
-        for column in node.find_all(exp.Column):
+        for column in own_columns(node):
             released = None if column.meta.get("alias") else self.column(root_name(column))
             if released is not None and released.perturbed is not None:
                 found[released.name] = released.perturbed
         return list(found.values())
+
+
+def own_columns(node: exp.Expr) -> Iterator[exp.Column]:
+    """The columns below a node, those of subqueries left out: they are another table's."""
+    return (
+        found
+        for found in node.walk(prune=lambda below: below is not node and isinstance(below, exp.Query))
+        if isinstance(found, exp.Column)
+    )
 
 
 def totals_in(node: exp.Expr) -> set[int]:

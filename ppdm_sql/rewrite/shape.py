@@ -13,7 +13,6 @@ PPDM_FUNCTIONS = ("ppdm_error", "ppdm_low", "ppdm_high")
 NOT_YET = {
     "joins": "joins with a release are not supported yet.",
     "laterals": "LATERAL on a release is not supported yet.",
-    "with_": "WITH is not supported in a query on a release yet.",
     "sample": "a sample of perturbed rows has another law than the release.",
     "windows": "windows on a release are not supported yet.",
     "pivots": "PIVOT on a release is not supported yet.",
@@ -29,9 +28,6 @@ def check_structure(query: Query) -> Query:
         if found:
             node = found[0] if isinstance(found, list) else found
             refuse(query.sql, node, why, "Ask the release by itself, in one SELECT.")
-    for nested in tree.find_all(exp.Subquery, exp.Select):
-        if nested is not tree:
-            refuse(query.sql, nested, "subqueries are not supported in a query on a release yet.", "")
     for part in ("pivots", "joins", "sample", "laterals", "when"):
         if query.table.args.get(part):
             refuse(query.sql, query.table, "only the table itself can be read from a release yet.", "")
@@ -67,18 +63,26 @@ def is_aggregate(query: Query) -> bool:
     """Whether the SELECT aggregates; otherwise it reads rows."""
     outer = [*query.tree.expressions, query.tree.args.get("having"), query.tree.args.get("order")]
     return bool(query.tree.args.get("group")) or any(
-        aggregate.find_ancestor(exp.Window) is None
+        not is_windowed(aggregate)
         for node in outer
         if node is not None
         for aggregate in node.find_all(exp.AggFunc, exp.Filter)
     )
 
 
+def is_windowed(node: exp.Expr) -> bool:
+    """Whether a function is that of a window, `sum(..) OVER (..)`, and not an aggregate of rows."""
+    parent = node.parent
+    while isinstance(parent, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
+        node, parent = parent, parent.parent
+    return isinstance(parent, exp.Window) and parent.this is node
+
+
 def touches_perturbed(query: Query) -> bool:
     """Whether any perturbed column, or one of our functions, takes part; without one the text can run as it is."""
     tree = query.tree
     ours = any(node.name.lower() in PPDM_FUNCTIONS for node in tree.find_all(exp.Anonymous))
-    star = any(not isinstance(node.parent, exp.Count) for node in tree.find_all(exp.Star))
+    star = any(item.is_star for item in tree.expressions)
     return ours or star or bool(query.perturbed_in(tree))
 
 
@@ -124,18 +128,3 @@ def _ordered_by(query: Query, item: exp.Expr) -> list[exp.Expr]:
         return list(items)
     aliases = {i.alias.casefold(): i for i in items if isinstance(i, exp.Alias)}
     return [by, *(aliases[c.name.casefold()] for c in by.find_all(exp.Column) if c.meta.get("alias"))]
-
-
-def check_aggregation(query: Query) -> Query:
-    """Refuse the parts of an aggregate SELECT that cannot be reconstructed yet."""
-    tree = query.tree
-    for part, why in (
-        ("distinct", "DISTINCT over estimates is not supported yet."),
-        ("qualify", "QUALIFY is not yet."),
-    ):
-        node = tree.args.get(part)
-        if node is not None:
-            refuse(query.sql, tree, why, "")
-    for window in tree.find_all(exp.Window):
-        refuse(query.sql, window, "window functions are not supported in a query on a release yet.", "")
-    return query

@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from ppdm_sql.policy.binding import BoundColumn
-from ppdm_sql.rewrite.query import Condition, Junction, Label, Query, QueryAxis, Test, Value
+from ppdm_sql.rewrite.query import Condition, Junction, Label, Query, QueryAxis, Test, Value, own_columns
 from ppdm_sql.rewrite.refuse import refuse
 
 VOLATILE = (exp.Rand, exp.Uuid, exp.Randn)
@@ -100,9 +100,12 @@ class Terms:
 
     def _check(self, node: exp.Expr) -> None:
         for call in node.find_all(exp.Func):
+            if call.find_ancestor(exp.Select) is not node.find_ancestor(exp.Select):
+                continue
             if isinstance(call, VOLATILE) or (isinstance(call, exp.Anonymous) and call.name.lower() in VOLATILE_NAMES):
                 refuse(self.query.sql, call, "it gives another value at each call, so its share is not known.", "")
-        if any(node.find_all(exp.AggFunc, exp.Window)):
+        inside = node.walk(prune=lambda below: isinstance(below, exp.Query))
+        if any(isinstance(found, exp.AggFunc | exp.Window) for found in inside):
             refuse(self.query.sql, node, "aggregates cannot stand inside WHERE, FILTER or another aggregate.", "")
 
     def _axis(self, known: dict[str, int], name: str, owner: BoundColumn | None) -> int:
@@ -117,7 +120,7 @@ class Terms:
     def has_exact(self, node: exp.Expr) -> bool:
         """Whether an exact column takes part."""
         names = {column.name for column in self.query.perturbed_in(node)}
-        return any(column.parts[0].name not in names for column in node.find_all(exp.Column))
+        return any(column.parts[0].name not in names for column in own_columns(node))
 
     def _spans(self, node: exp.Expr, perturbed: list[BoundColumn]) -> Test:
         names = " and ".join(column.name for column in perturbed)

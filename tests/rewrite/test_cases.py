@@ -27,7 +27,7 @@ def named(case: Case) -> str:
 
 def plain(sql: str) -> str:
     """The question put to the original: bounds are the value itself, errors are nothing."""
-    return BOUNDS.sub("(", ERROR.sub("0.0", sql))
+    return re.sub(r"\b(everybody|indirect)\b(?! FROM)", "people", BOUNDS.sub("(", ERROR.sub("0.0", sql)))
 
 
 def opened(path: Path) -> Connection:
@@ -90,11 +90,11 @@ def test_untouched_statements_run_as_they_are(case, exact):
 @pytest.mark.parametrize("case", ACCEPTED, ids=named)
 def test_with_retention_one_the_answer_is_the_plain_one(case, method, exact, original):
     exact.execute(f"SET ppdm_method = '{method}'")
-    if method == "bayes" and (case.only_inversion or case.file in ("sums", "domain_groups")):
+    if method == "bayes" and (case.only_inversion or case.file in ("sums", "domain_groups", "structure")):
         try:
             exact.sql(case.sql)
         except Unsupported as refusal:
-            assert "Bayes reconstructs" in str(refusal)
+            assert "Bayes reconstructs" in str(refusal) or "only one part" in str(refusal)
             return
     keep_order = "ORDER BY" in case.sql
     truth = rows_of(original.sql(plain(case.sql)), keep_order)
@@ -109,7 +109,7 @@ def test_result_columns_have_the_names_that_duckdb_gives(case, exact, original):
     simple = re.search(r"SELECT (?:count\((?:\*|\w+)\)|\w+, .*|.* AS \w+) FROM", case.sql)
     exact.execute("RESET ppdm_method")
     if simple and "ppdm_" not in case.sql:
-        assert exact.sql(case.sql).columns == original.sql(case.sql).columns
+        assert exact.sql(case.sql).columns == original.sql(plain(case.sql)).columns
 
 
 @pytest.mark.parametrize("case", ACCEPTED, ids=named)
@@ -121,7 +121,7 @@ def test_rewriting_leaves_the_input_alone_and_gives_sql_that_parses(case, releas
         text = con.explain(case.sql)
         assert "SQL:" in text
         for statement in text.split("SQL:\n")[1:]:
-            assert parse(statement) is not None
+            assert parse(statement.split("\n\npart")[0]) is not None
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.expect], ids=named)
