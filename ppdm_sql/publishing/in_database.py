@@ -26,8 +26,8 @@ _STREAM = "ppdm_stream"
 
 def create_table(
     con: duckdb.DuckDBPyConnection, place: Place, statement: CreatePerturbed, key: bytes, parameters: Parameters
-) -> int:
-    """Publish the statement's query as a table; returns the number of rows. Nothing changes where anything fails."""
+) -> None:
+    """Publish the statement's query as a table; nothing changes where anything fails."""
     with transaction(con), tempfile.SpooledTemporaryFile(_IN_MEMORY) as waiting:
         check_free(con, place, "table", replace=statement.replace)
         relation = relation_of(con, statement.query, parameters)
@@ -36,7 +36,6 @@ def create_table(
         )
         waiting.seek(0)
         changing(place, lambda: _create(con, place, perturbed, waiting))
-    return perturbed.manifest.rows
 
 
 def _put(waiting: IO[bytes], schema: pa.Schema, batches: Batches) -> None:

@@ -71,15 +71,17 @@ def run_publishing(
             "answers would be wrong. Publish from the original."
         )
     if statement.to is not None:
-        return Outcome(key, _count(_publish(con, statement, key, parameters)))
+        _publish(con, statement, key, parameters)
+        return Outcome(key)
     place = locate(con, statement.name)
     with secret_in(key) as secret:
         if statement.kind == "table":
-            return Outcome(key, _count(create_table(con, place, statement, secret, parameters)))
-        if parameters:
+            create_table(con, place, statement, secret, parameters)
+        elif parameters:
             raise QueryError("a view has no parameters: write the values into its SELECT.")
-        create_view(con, place, statement, secret)
-        return Outcome(key)
+        else:
+            create_view(con, place, statement, secret)
+    return Outcome(key)
 
 
 def _set_key(con: duckdb.DuckDBPyConnection, text: str | None) -> Path | None:
@@ -95,7 +97,7 @@ def _set_key(con: duckdb.DuckDBPyConnection, text: str | None) -> Path | None:
 
 def _publish(
     con: duckdb.DuckDBPyConnection, statement: CreatePerturbed, key: Path | None, parameters: Parameters
-) -> int:
+) -> None:
     """To a file of its own, which holds no original."""
     assert statement.to is not None
     if Path(statement.to).resolve() in database_files(con):
@@ -107,8 +109,7 @@ def _publish(
             pass
         raise AssertionError("there is no secret without a key")
     relation = relation_of(con, statement.query, parameters)
-    manifest = publish(relation, statement.policy, to=statement.to, key=key, replace=statement.replace, progress=False)
-    return manifest.rows
+    publish(relation, statement.policy, to=statement.to, key=key, replace=statement.replace, progress=False)
 
 
 def _describe(name: tuple[str, ...], catalog: Catalog) -> str:
@@ -118,8 +119,3 @@ def _describe(name: tuple[str, ...], catalog: Catalog) -> str:
     if manifest is None:
         raise missing(name, [release.table for release in catalog.releases.values()])
     return columns_query(manifest)
-
-
-def _count(rows: int) -> str:
-    """As DuckDB answers CREATE TABLE .. AS."""
-    return f'SELECT CAST({rows} AS BIGINT) AS "Count"'
