@@ -137,7 +137,9 @@ class Connection(Results):
             return None
         if statement.rewritten is not None:
             answer = self._answer(statement, self._con.sql)
-            return Relation(answer.set_alias(alias) if alias else answer, self._guard)
+            estimates = bool(statement.plans) or isinstance(parsed, PublishingText)
+            answer = answer.set_alias(alias) if alias else answer
+            return Relation(answer, self._guard, None if estimates else statement.sql)
         found = self._as_it_is(self._con.sql, {"query": parsed, "alias": alias}, {"params": values})
         self._after(statement)
         return None if found is None else Relation(found, self._guard, statement.sql)

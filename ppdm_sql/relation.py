@@ -151,6 +151,13 @@ def plain(value: Any, what: str) -> Any:
     return value
 
 
+def stored(value: Any, what: str) -> Any:
+    """The numbers of an answer, for a view on it would read the release; anything else as `plain` has it."""
+    if isinstance(value, Relation) and value._sql is None:
+        return value._relation.to_arrow_table()
+    return plain(value, what)
+
+
 def plain_or_same(value: Any) -> Any:
     """DuckDB's own relation for one of ours, unless it holds rows of a release: of those DuckDB then says it cannot."""
     return value._relation if isinstance(value, Relation) and not value.holds_rows else value
