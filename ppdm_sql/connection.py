@@ -17,7 +17,6 @@ from ppdm_sql.engines.domains import quote, text
 from ppdm_sql.engines.embedded import EmbeddedEngine, first_line
 from ppdm_sql.errors import QueryError, ReleaseError
 from ppdm_sql.explain import explain_rewritten
-from ppdm_sql.publishing.running import run_publishing
 from ppdm_sql.publishing.statements import PublishingText, split_publishing
 from ppdm_sql.relation import Guard, Relation, plain_or_same, stored
 from ppdm_sql.results import Results
@@ -256,6 +255,8 @@ class Connection(Results):
 
     def _publish(self, text: PublishingText, parameters: Parameters) -> Statement | None:
         """Run a publishing statement; None where it has no result."""
+        from ppdm_sql.publishing.running import run_publishing  # noqa: PLC0415  # heavy, and an analyst never needs it
+
         con, session = self._con, self._session
         reads_release = functools.partial(session.reads_release, con)
         done = run_publishing(text.statement, con, session.key, session.catalog(con), reads_release, parameters)

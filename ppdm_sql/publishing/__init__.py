@@ -1,6 +1,25 @@
-"""Source to perturbed release with its manifest, streaming."""
+"""Source to perturbed release with its manifest, streaming; and the statements that say so in SQL."""
 
-from ppdm_sql.publishing.keyfile import create_key, load_key
-from ppdm_sql.publishing.release import publish
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ppdm_sql.publishing.keyfile import create_key, load_key
+    from ppdm_sql.publishing.release import publish
+
+_HOMES = {
+    "create_key": "ppdm_sql.publishing.keyfile",
+    "load_key": "ppdm_sql.publishing.keyfile",
+    "publish": "ppdm_sql.publishing.release",
+}
 
 __all__ = ["create_key", "load_key", "publish"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is heavy when it is first used: an analyst's connection reads the statements only."""
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'ppdm_sql.publishing' has no attribute {name!r}")
