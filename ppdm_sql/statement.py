@@ -63,7 +63,7 @@ class _Rewriting:
 
     def of(self, tree: exp.Expr) -> Statement:
         """The statement that runs in the place of `tree`."""
-        before = tree.copy()
+        before = tree
         tree = inline(self.as_is.sql, tree, self.is_release, self.definition)
         for select in reversed(list(tree.find_all(exp.Select))):
             if reads_directly(select, self.is_release):
@@ -76,7 +76,7 @@ class _Rewriting:
         why = "reconstructed" if self.plans else "reads rows: they are the release's own, perturbed"
         if not self.plans and tree == before:
             return replace(self.as_is, why=why)
-        text = tree.sql(dialect=self.engine.dialect)
+        text = tree.sql(dialect=self.engine.dialect, copy=False)
         return Statement(self.as_is.sql, why, text, self.groups, tuple(self.plans), reads_only=True)
 
     def select(self, select: exp.Select, outermost: bool) -> exp.Select:

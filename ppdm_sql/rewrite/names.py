@@ -10,7 +10,6 @@ from sqlglot import exp
 from ppdm_sql.rewrite.query import Query
 from ppdm_sql.rewrite.refuse import misread, refuse
 
-
 ANSWERED = "ppdm_answered"
 """Marks a SELECT that is an answer already: what it reads of a release, it reads rightly."""
 
