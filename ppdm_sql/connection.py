@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import duckdb
 
+from ppdm_sql.compiling import compile_statement
 from ppdm_sql.dbapi import as_dbapi
 from ppdm_sql.engines.catalog import parquet_manifest
 from ppdm_sql.engines.domains import quote, text
@@ -49,7 +50,7 @@ def connect(
     """
     path = str(database)
     with as_dbapi():
-        if path.endswith(".parquet"):
+        if path.lower().endswith(".parquet"):
             return _connect_parquet(path, config)
         if read_only and path != ":memory:" and not Path(path).exists():
             raise ReleaseError(f"there is no file {path!r}.")
@@ -152,6 +153,11 @@ class Connection(Results):
                 statement = self._understand(parsed, values, run=False)
                 parts.append("a setting of ppdm_sql" if statement is None else explain_rewritten(statement))
         return "\n\n".join(parts)
+
+    def compile(self, query: str, dialect: str = "duckdb", parameters: Parameters = None) -> str:
+        """The answer to a query on a release as one statement of SQL, for an engine that holds the release's rows."""
+        self._check_fetched()
+        return compile_statement(EmbeddedEngine(self._con), self._session, query, parameters, dialect)
 
     def begin(self) -> Connection:
         """Start a transaction."""

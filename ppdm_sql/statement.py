@@ -14,14 +14,16 @@ from ppdm_sql.errors import QueryError, Unsupported
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.rewrite.inline import inline, reads_directly
 from ppdm_sql.rewrite.names import ANSWERED
-from ppdm_sql.rewrite.parse import Parameters, bind_parameters, number_placeholders, parse
+from ppdm_sql.rewrite.parse import Parameters, bind_parameters, known_parameters, number_placeholders, parse
 from ppdm_sql.rewrite.passes import AGGREGATE, UNDERSTAND, run
 from ppdm_sql.rewrite.plan import Plan, make_plan
 from ppdm_sql.rewrite.query import Query
 from ppdm_sql.rewrite.refuse import place, refuse
+from ppdm_sql.rewrite.settings import Settings
 from ppdm_sql.rewrite.shape import check_rows, is_aggregate, touches_perturbed
 from ppdm_sql.session import Session
 
+SCANS = re.compile(r"\bpython_scan_all_frames\b", re.IGNORECASE)
 EXPLAIN = re.compile(r"\s*EXPLAIN\s+(?:ANALYZE\s+)?(?=SELECT\b|FROM\b|WITH\b|\()", re.IGNORECASE)
 READERS = (exp.Query, exp.Describe, exp.Show, exp.Summarize)
 
@@ -36,27 +38,44 @@ class Statement:
     groups: pa.Table | None = None
     plans: tuple[Plan, ...] = ()
     reads_only: bool = False
+    tree: exp.Expr | None = None
 
 
-def understand(engine: EmbeddedEngine, session: Session, sql: str, parameters: Parameters) -> Statement:
-    """Rewrite a statement that touches a release, let any other through untouched, refuse what cannot be answered."""
+def understand(
+    engine: EmbeddedEngine, session: Session, sql: str, parameters: Parameters, settings: Settings | None = None
+) -> Statement:
+    """Rewrite a statement that touches a release, let any other through untouched, refuse what cannot be answered.
+
+    `settings` stand in for those of the session.
+    """
+    try:
+        return _understand(engine, session, sql, parameters, settings or session.settings)
+    except RecursionError:
+        raise QueryError("the query is nested too deeply to be read: join fewer conditions at a time.") from None
+
+
+def _understand(
+    engine: EmbeddedEngine, session: Session, sql: str, parameters: Parameters, settings: Settings
+) -> Statement:
+    if SCANS.search(sql):
+        raise QueryError("python_scan_all_frames would let SQL read the variables of ppdm_sql itself: it stays off.")
     tree = parse(number_placeholders(sql))
     if tree is None or isinstance(tree, exp.Command):
         return _unread(session, engine, sql)
     as_is = Statement(sql, "touches no release: runs in DuckDB as it is", reads_only=isinstance(tree, READERS))
-    touched = session.releases(engine.con, tree)
-    if not touched or isinstance(tree, exp.Describe | exp.Use | exp.Attach | exp.Detach):
+    touched = session.releases(engine.con, known_parameters(tree, parameters))
+    if not touched or isinstance(tree, exp.Describe | exp.Use | exp.Detach):
         return as_is
     for table, manifest in touched:
         _check_kind(sql, tree, table, manifest)
-    return _Rewriting(engine, session, as_is).of(bind_parameters(tree, parameters))
+    return _Rewriting(engine, session, as_is, settings).of(bind_parameters(tree, parameters))
 
 
 class _Rewriting:
     """Rewrites every SELECT of a statement that reads a release, the innermost first."""
 
-    def __init__(self, engine: EmbeddedEngine, session: Session, as_is: Statement) -> None:
-        self.engine, self.session, self.as_is = engine, session, as_is
+    def __init__(self, engine: EmbeddedEngine, session: Session, as_is: Statement, settings: Settings) -> None:
+        self.engine, self.session, self.as_is, self.settings = engine, session, as_is, settings
         self.plans: list[Plan] = []
         self.groups: pa.Table | None = None
         self.rows = False
@@ -77,7 +96,7 @@ class _Rewriting:
         if not self.plans and tree == before:
             return replace(self.as_is, why=why)
         text = tree.sql(dialect=self.engine.dialect, copy=False)
-        return Statement(self.as_is.sql, why, text, self.groups, tuple(self.plans), reads_only=True)
+        return Statement(self.as_is.sql, why, text, self.groups, tuple(self.plans), reads_only=True, tree=tree)
 
     def select(self, select: exp.Select, outermost: bool) -> exp.Select:
         """What stands in the place of one SELECT that reads a release: itself, where it is exact or reads rows."""
@@ -86,7 +105,7 @@ class _Rewriting:
         manifest = self.manifest(table) if isinstance(table, exp.Table) else None
         if manifest is None:
             refuse(sql, select, "a release can only be read in FROM, not joined, yet.", "Ask the release by itself.")
-        query = run(UNDERSTAND, Query(sql, select, table, manifest, self.session.settings))
+        query = run(UNDERSTAND, Query(sql, select, table, manifest, self.settings))
         if not touches_perturbed(query):
             return select
         if not is_aggregate(query):
@@ -156,8 +175,8 @@ def _check_kind(sql: str, tree: exp.Expr, table: exp.Table, manifest: Manifest |
     where = place(sql, table)
     if manifest is None and isinstance(table.this, exp.Func):
         raise Unsupported(
-            f"Unsupported: {name} ({where}) reads a release, and macros and SQL in strings cannot be looked into. "
-            "Ask the release itself."
+            f"Unsupported: {name} ({where}) reads a release or could: functions that take a table, SQL or a file's "
+            "name cannot all be looked into. Name the release, or the file as plain text, in FROM."
         )
     if isinstance(tree, exp.Summarize):
         raise Unsupported(

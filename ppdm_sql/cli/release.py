@@ -23,7 +23,7 @@ def open_release(path: str) -> Connection:
 
 def manifests(path: str) -> list[Manifest]:
     """The tables of a release, by name; ReleaseError where there are none."""
-    if path.endswith(".parquet"):
+    if path.lower().endswith(".parquet"):
         with duckdb.connect(":memory:") as con:
             found = parquet_manifest(con, path)
         if found is None:

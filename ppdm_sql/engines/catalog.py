@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import duckdb
 from sqlglot import exp
 
 from ppdm_sql.engines.domains import quote, text
+from ppdm_sql.errors import ReleaseError
 from ppdm_sql.policy.manifest import MANIFEST_TABLE, METADATA_KEY, Manifest
+
+TEXT_FUNCTIONS = ("query", "query_table", "json_execute_serialized_sql", "read_duckdb")
+"""Functions of DuckDB that run SQL, or read a table, given as text."""
 
 Name = tuple[str, str, str]
 """Database, schema and table, lower-cased."""
@@ -17,37 +22,37 @@ Name = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class Catalog:
-    """What a connection can see of releases at one moment; `views` has the SQL of the views among the `readers`."""
+    """What a connection can see of releases at one moment.
+
+    `readers` are views and macros that read one or could, `views` has the SQL of the views among them; `plain` are
+    other tables and views that bear a release's name.
+    """
 
     releases: Mapping[Name, Manifest] = field(default_factory=dict)
     readers: frozenset[str] = frozenset()
     views: Mapping[str, str] = field(default_factory=dict)
-    shadows: frozenset[str] = frozenset()
+    plain: frozenset[Name] = frozenset()
     current: tuple[str, str] = ("memory", "main")
 
     def release(self, table: exp.Table) -> Manifest | None:
-        """The release that a table name means here."""
-        schema, database = table.db.casefold(), table.catalog.casefold()
-        name = table.name.casefold()
-        if not schema and name in self.shadows:
-            return None
-        found = [key for key in self.releases if key[2] == name and _fits(key, schema, database)]
-        if not found:
-            return None
-        here = [key for key in found if key[:2] == self.current]
-        return self.releases[(here or found)[0]]
+        """The release that a table name means here; in doubt it is one."""
+        name, schema, database = (part.casefold() for part in (table.name, table.db, table.catalog))
+        if database:
+            return self.releases.get((database, schema, name))
+        here = self.current[0]
+        places = [(here, schema), (schema, "main")] if schema else [("temp", "main"), self.current]
+        for place in places:
+            if (*place, name) in self.releases:
+                return self.releases[(*place, name)]
+            if (*place, name) in self.plain:
+                return None
+        found = [key for key in self.releases if key[2] == name and (not schema or schema in key[:2])]
+        return self.releases[found[0]] if found else None
 
     @property
     def names(self) -> frozenset[str]:
         """Every name behind which perturbed values stand."""
         return frozenset(key[2] for key in self.releases) | self.readers
-
-
-def _fits(key: Name, schema: str, database: str) -> bool:
-    """`a.t` may name a schema or a database."""
-    if database:
-        return key[:2] == (database, schema)
-    return not schema or schema in key[:2]
 
 
 def read_catalog(con: duckdb.DuckDBPyConnection, extra: Mapping[Name, Manifest]) -> Catalog:
@@ -60,46 +65,78 @@ def read_catalog(con: duckdb.DuckDBPyConnection, extra: Mapping[Name, Manifest])
         source = f"{quote(database)}.{quote(schema)}.{quote(MANIFEST_TABLE)}"
         for table, manifest in con.execute(f"SELECT table_name, manifest FROM {source}").fetchall():
             releases[(database.casefold(), schema.casefold(), table.casefold())] = Manifest.from_json(manifest)
-    if not releases:
-        return Catalog()
-    database, schema = con.execute("SELECT current_database(), current_schema()").fetchall()[0]
     names = {key[2] for key in releases}
     known = {key[2] for key in extra}
-    temporary = con.execute(
-        "SELECT table_name FROM duckdb_tables() WHERE temporary UNION ALL "
-        "SELECT view_name FROM duckdb_views() WHERE temporary AND NOT internal"
-    ).fetchall()
-    shadows = frozenset(name.casefold() for (name,) in temporary) - known
     found = con.execute("SELECT view_name, sql FROM duckdb_views() WHERE NOT internal").fetchall()
     views = {name.casefold(): sql or "" for name, sql in found if name.casefold() not in known}
     macros = con.execute(
         "SELECT function_name, macro_definition FROM duckdb_functions() "
         "WHERE NOT internal AND macro_definition IS NOT NULL"
     ).fetchall()
-    readers = _readers({name.casefold(): sql or "" for name, sql in macros} | views, names)
+    definitions = {name.casefold(): sql or "" for name, sql in macros} | views
+    suspects = {name for name, sql in definitions.items() if _reaches_further(con, sql)}
+    readers = _readers(definitions, names, suspects)
+    if not releases and not readers:
+        return Catalog()
+    tables = con.execute(
+        "SELECT database_name, schema_name, table_name FROM duckdb_tables() UNION ALL "
+        "SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal"
+    ).fetchall()
+    folded = {(database.casefold(), schema.casefold(), name.casefold()) for database, schema, name in tables}
+    plain = frozenset(key for key in folded if key[2] in names and key not in releases)
     reading = {name: sql for name, sql in views.items() if name in readers}
-    return Catalog(releases, readers, reading, shadows - readers, (database.casefold(), schema.casefold()))
+    database, schema = con.execute("SELECT current_database(), current_schema()").fetchall()[0]
+    return Catalog(releases, readers, reading, plain, (database.casefold(), schema.casefold()))
 
 
-def _readers(definitions: Mapping[str, str], names: Iterable[str]) -> frozenset[str]:
+def _reaches_further(con: duckdb.DuckDBPyConnection, definition: str) -> bool:
+    """Whether a view or macro reads a release's file, or runs SQL that it is given as text."""
+    body = _body(definition)
+    if any(re.search(rf"\b{function}\s*\(", body) for function in TEXT_FUNCTIONS):
+        return True
+    paths = [one or other for one, other in re.findall(r"'([^']+)'|\"([^\"]+)\"", definition)]
+    return any(parquet_manifest(con, path) is not None for path in paths if ".parq" in path.casefold() or "*" in path)
+
+
+def _readers(definitions: Mapping[str, str], names: Iterable[str], suspects: Iterable[str]) -> frozenset[str]:
     """Views and macros whose text mentions a release, directly or through another."""
-    tainted = set(names)
-    readers: set[str] = set()
+    readers = set(suspects)
+    tainted = set(names) | readers
     grown = True
     while grown:
-        new = {n for n, d in definitions.items() if n not in readers and any(t in d.casefold() for t in tainted)}
+        new = {n for n, d in definitions.items() if n not in readers and any(t in _body(d) for t in tainted)}
         grown = bool(new)
         readers |= new
         tainted |= new
     return frozenset(readers)
 
 
+def _body(definition: str) -> str:
+    """What a view or macro reads; the name it has itself does not count."""
+    text = definition.casefold()
+    return text.split(" as ", maxsplit=1)[1] if text.startswith("create") and " as " in text else text
+
+
 def parquet_manifest(con: duckdb.DuckDBPyConnection, path: str) -> Manifest | None:
-    """The manifest in the metadata of a Parquet file or glob, if there is one."""
+    """The manifest in the metadata of a Parquet file, or of all the files of a glob; None where there is none."""
+    key = f"decode(key) = {text(METADATA_KEY)}"
     try:
-        rows = con.execute(
-            f"SELECT DISTINCT value FROM parquet_kv_metadata({text(path)}) WHERE decode(key) = {text(METADATA_KEY)}"
-        ).fetchall()
+        with con.cursor() as aside:  # a failed look must not end a transaction of the connection
+            rows = aside.execute(
+                f"SELECT value FROM parquet_kv_metadata({text(path)}) WHERE {key} GROUP BY file_name, value"
+            ).fetchall()
+            files = (
+                aside.execute(f"SELECT count(*) FROM parquet_file_metadata({text(path)})").fetchall() if rows else []
+            )
     except duckdb.Error:
         return None
-    return Manifest.from_json(bytes(rows[0][0]).decode()) if rows else None
+    if not rows:
+        return None
+    manifests = [Manifest.from_json(bytes(value).decode()) for (value,) in rows]
+    alike = {replace(manifest, rows=0) for manifest in manifests}
+    if len(alike) > 1 or len(manifests) != files[0][0]:
+        raise ReleaseError(
+            f"the files of {path!r} are not parts of one release: their manifests differ, or some have none. "
+            "Read each release by itself."
+        )
+    return replace(manifests[0], rows=sum(manifest.rows for manifest in manifests))

@@ -39,13 +39,13 @@ class EmbeddedEngine:
     def _arrow(self, sql: str) -> pa.Table:
         try:
             return self.con.sql(sql).to_arrow_table()
-        except duckdb.Error as error:
+        except (duckdb.ProgrammingError, duckdb.DataError) as error:
             raise QueryError(first_line(error)) from None
 
     def _rows(self, sql: str) -> Sequence[Row]:
         try:
             return self.con.execute(sql).fetchall()
-        except duckdb.Error as error:
+        except (duckdb.ProgrammingError, duckdb.DataError) as error:
             raise QueryError(first_line(error)) from None
 
 

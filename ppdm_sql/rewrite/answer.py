@@ -85,11 +85,14 @@ def answer_statement(plan: Plan, groups: exp.Expr) -> exp.Select:
     items: list[exp.Expr] = []
     for item in tree.expressions:
         name = output_name(item)
+        outer.places.append(len(items) + 1)
         items.append(named(outer.rewrite(item.unalias()), name, quoted=True))
         items.extend(outer.interval_columns(item.unalias(), name))
     statement = exp.Select(expressions=items, from_=exp.From(this=groups))
     having = tree.args.get("having")
-    if having is not None:
+    if plan.condition == FALSE and query.keys:  # no row can pass WHERE, so there is no group
+        statement.set("where", exp.Where(this=exp.false()))
+    elif having is not None:
         statement.set("where", exp.Where(this=outer.rewrite(having.this)))
     for part in ("distinct", "qualify", "order", "limit", "offset"):
         node = tree.args.get(part)
@@ -116,6 +119,7 @@ class _Outer:
     def __init__(self, plan: Plan, groups: exp.Expr) -> None:
         self.plan = plan
         self.groups = groups
+        self.places: list[int] = []
         self.query: Query = plan.query
         self.keys = {_text(key.unnest()): i for i, key in enumerate(self.query.keys)}
         self.quantile = NormalDist().inv_cdf(0.5 + self.query.settings.confidence / 2)
@@ -131,6 +135,10 @@ class _Outer:
             return self.key(self.keys[text])
         if isinstance(node, exp.Query):
             return node.copy()
+        if isinstance(node, exp.Star) or node.is_star:
+            misread(self.query.sql, node, "a star has no meaning beside aggregates.")
+        if isinstance(node, exp.Ordered) and isinstance(node.this, exp.Literal) and node.this.this.isdigit():
+            return self.by_position(node)
         if isinstance(node, exp.Column) and not node.meta.get("alias"):
             misread(self.query.sql, node, "it must appear in GROUP BY, or inside an aggregate.")
         copy = node.copy()
@@ -140,6 +148,13 @@ class _Outer:
             elif isinstance(value, list):
                 copy.set(name, [self.rewrite(v) if isinstance(v, exp.Expr) else v for v in value])
         return copy
+
+    def by_position(self, node: exp.Ordered) -> exp.Expr:
+        """ORDER BY a position: that of the item among the columns of the result, to which intervals may be added."""
+        moved = node.copy()
+        if 1 <= int(node.this.this) <= len(self.places):
+            moved.set("this", exp.Literal.number(self.places[int(node.this.this) - 1]))
+        return moved
 
     def key(self, index: int) -> exp.Expr:
         """A key; an ENUM that went through Arrow is text, and is given its order back."""

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from ppdm_sql.rewrite.refuse import misread, refuse
 from ppdm_sql.rewrite.scan import conjunction, grouped
+from ppdm_sql.rewrite.scopes import with_query
 
 IsRelease = Callable[[exp.Table], bool]
 Definition = Callable[[exp.Table], exp.Query | None]
@@ -38,12 +39,14 @@ def inline(sql: str, tree: exp.Expr, is_release: IsRelease, definition: Definiti
 def reads_directly(select: exp.Select, is_release: IsRelease) -> bool:
     """Whether a SELECT has a release in its own FROM or JOIN."""
     sources = [select.args.get("from_"), *(select.args.get("joins") or [])]
-    return any(isinstance(s.this, exp.Table) and is_release(s.this) for s in sources if s is not None)
+    tables = [source.this for source in sources if source is not None and isinstance(source.this, exp.Table)]
+    return any(with_query(table) is None and is_release(table) for table in tables)
 
 
 def _expand_views(sql: str, tree: exp.Expr, definition: Definition) -> None:
     for _ in range(MAX_VIEWS):
-        found = [(table, query) for table in tree.find_all(exp.Table) if (query := definition(table)) is not None]
+        tables = [table for table in tree.find_all(exp.Table) if with_query(table) is None]
+        found = [(table, query) for table in tables if (query := definition(table)) is not None]
         if not found:
             return
         for table, query in found:
@@ -61,17 +64,16 @@ def _expand_with(sql: str, clause: exp.With, is_release: IsRelease) -> None:
     owner = clause.parent
     assert owner is not None
     for cte in list(clause.expressions):
-        if not any(is_release(table) for table in cte.this.find_all(exp.Table)):
+        if not any(with_query(table) is None and is_release(table) for table in cte.this.find_all(exp.Table)):
             continue
         if clause.args.get("recursive"):
             refuse(sql, cte, "a recursive query on a release is not supported.", "")
         if cte.args["alias"].args.get("columns"):
             refuse(sql, cte, "renaming columns in WITH is not supported on a release yet.", "Name them in its SELECT.")
-        name = cte.alias.casefold()
+        meant = [table for table in owner.find_all(exp.Table) if with_query(table) is cte]
+        for table in meant:
+            _replace_table(table, cte.this)
         cte.pop()
-        for table in list(owner.find_all(exp.Table)):
-            if not table.db and table.name.casefold() == name:
-                _replace_table(table, cte.this)
     if not clause.expressions:
         clause.pop()
 

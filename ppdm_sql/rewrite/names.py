@@ -111,6 +111,9 @@ def _keys(query: Query, group: exp.Expr | None) -> tuple[exp.Expr, ...]:
     if group is None:
         return ()
     if group.args.get("all"):
+        for item in query.tree.expressions:
+            if item.is_star:
+                misread(query.sql, item, "a star has no meaning beside GROUP BY ALL.")
         return tuple(
             item.unalias()
             for item in query.tree.expressions

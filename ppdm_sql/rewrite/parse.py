@@ -22,9 +22,15 @@ Parameters = Sequence[Any] | Mapping[str, Any] | None
 def parse(sql: str) -> exp.Expr | None:
     """The tree of one statement in DuckDB's dialect, or None where sqlglot cannot read it."""
     try:
-        return sqlglot.parse_one(sql, dialect="duckdb")
+        tree = sqlglot.parse_one(sql, dialect="duckdb")
     except SqlglotError:
         return None
+    for call in list(tree.find_all(exp.Anonymous)):
+        if call.name.lower() == "mean" and len(call.expressions) == 1:  # DuckDB's other name for AVG
+            mean = exp.Avg(this=call.expressions[0])
+            mean.meta.update(call.meta)
+            call.replace(mean)
+    return tree
 
 
 def number_placeholders(sql: str) -> str:
@@ -42,6 +48,14 @@ def number_placeholders(sql: str) -> str:
             pieces += [sql[last : token.start], f"${number}"]
             last = token.end + 1
     return "".join([*pieces, sql[last:]])
+
+
+def known_parameters(tree: exp.Expr, parameters: Parameters) -> exp.Expr:
+    """The tree with the parameters put in that there are values for, to see what a statement is about."""
+    try:
+        return bind_parameters(tree, parameters)
+    except (QueryError, TypeError):  # what is wrong with them, DuckDB will say
+        return tree
 
 
 def bind_parameters(tree: exp.Expr, parameters: Parameters) -> exp.Expr:

@@ -12,11 +12,15 @@ ERRORS = ("off", "columns")
 
 @dataclass(frozen=True)
 class Settings:
-    """`method` reconstructs, `confidence` is the coverage of intervals, `errors` adds columns for them."""
+    """`method` reconstructs, `confidence` is the coverage of intervals, `errors` adds columns for them.
+
+    `portable` keeps to SQL that every engine knows; it is not for SET, but for statements that are compiled.
+    """
 
     method: str = "auto"
     confidence: float = 0.95
     errors: str = "off"
+    portable: bool = False
 
     def with_setting(self, name: str, value: str) -> Settings:
         """A copy with one setting changed.

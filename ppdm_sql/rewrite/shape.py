@@ -10,6 +10,13 @@ from ppdm_sql.rewrite.query import Query, conjuncts
 from ppdm_sql.rewrite.refuse import refuse
 
 PPDM_FUNCTIONS = ("ppdm_error", "ppdm_low", "ppdm_high")
+PASSING = (
+    *(exp.Column, exp.Identifier, exp.Star, exp.Alias, exp.Paren, exp.Literal, exp.Cast, exp.Case, exp.If),
+    *(exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.DPipe),
+    *(exp.Predicate, exp.Connector, exp.Not, exp.Boolean, exp.Null),
+)
+"""What may be done with the perturbed columns of a row that is read: arithmetic and comparisons."""
+
 NOT_YET = {
     "joins": "joins with a release are not supported yet.",
     "laterals": "LATERAL on a release is not supported yet.",
@@ -31,6 +38,9 @@ def check_structure(query: Query) -> Query:
     for part in ("pivots", "joins", "sample", "laterals", "when"):
         if query.table.args.get(part):
             refuse(query.sql, query.table, "only the table itself can be read from a release yet.", "")
+    for node in tree.find_all(exp.Dot):
+        why = "a function called like a method hides what it is called on."
+        refuse(query.sql, node, why, "Write it as function(column).")
     for node in tree.find_all(exp.Columns, exp.PositionalColumn, exp.Star):
         if not _plain_star(node):
             refuse(query.sql, node, "it stands for columns without naming them.", "Name the columns.")
@@ -107,14 +117,15 @@ def check_rows(query: Query) -> Query:
         refuse(query.sql, tree, why, "Use exact columns there, or count.")
     if tree.args.get("qualify") is not None:
         refuse(query.sql, tree.args["qualify"], "QUALIFY on a release is not supported yet.", "")
-    for call in tree.find_all(exp.Func, exp.Window):
-        if query.perturbed_in(call) and not isinstance(call, exp.Cast | exp.Case | exp.If | exp.Connector):
-            refuse(
-                query.sql,
-                call,
-                "a function of a perturbed column would read it as if it were true.",
-                "Read the column itself, or count.",
-            )
+    for item in tree.expressions:
+        for node in item.walk():
+            if not isinstance(node, PASSING) and query.perturbed_in(node):
+                refuse(
+                    query.sql,
+                    node,
+                    "computed from perturbed values, it would pass for a true one.",
+                    "Read the column itself, or aggregate.",
+                )
     return query
 
 
@@ -122,9 +133,11 @@ def _ordered_by(query: Query, item: exp.Expr) -> list[exp.Expr]:
     """What an item of ORDER BY stands for: a position, an alias, ALL, or itself."""
     items = query.tree.expressions
     by = item.this if isinstance(item, exp.Ordered) else item
-    if isinstance(by, exp.Literal) and by.this.isdigit() and 1 <= int(by.this) <= len(items):
-        return [items[int(by.this) - 1]]
-    if isinstance(by, exp.Var):
-        return list(items)
+    if isinstance(by, exp.Literal | exp.Var):
+        if any(item.is_star for item in items):  # then any column may be meant
+            return [exp.column(exp.to_identifier(column.name, quoted=True)) for column in query.manifest.perturbed]
+        if isinstance(by, exp.Var):
+            return list(items)
+        return [items[int(by.this) - 1]] if by.this.isdigit() and 1 <= int(by.this) <= len(items) else []
     aliases = {i.alias.casefold(): i for i in items if isinstance(i, exp.Alias)}
     return [by, *(aliases[c.name.casefold()] for c in by.find_all(exp.Column) if c.meta.get("alias"))]

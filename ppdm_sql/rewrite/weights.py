@@ -17,7 +17,7 @@ from ppdm_sql.errors import Unsupported
 from ppdm_sql.rewrite.formula import FALSE, TRUE, All, Atom, Formula, components, most_shared_axis, restrict, simplify
 from ppdm_sql.rewrite.plan import Plan, PlannedAxis, PlannedProduct, PlannedTotal
 from ppdm_sql.rewrite.query import Value
-from ppdm_sql.rewrite.scan import Scan, number, total, typed
+from ppdm_sql.rewrite.scan import Scan, conjunction, grouped, number, total, typed
 
 FLOAT_ROWS = 10**8
 """Up to here the rounding of FLOAT weights stays below a hundredth of the standard error; DOUBLE is a sixth slower."""
@@ -60,7 +60,9 @@ class RowWeights:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         counts = all(total.counted is not None for total in plan.totals)
-        self.sql_type = "FLOAT" if counts and plan.query.manifest.rows <= FLOAT_ROWS else "DOUBLE"
+        self.portable = plan.query.settings.portable
+        narrow = counts and plan.query.manifest.rows <= FLOAT_ROWS and not self.portable
+        self.sql_type = "FLOAT" if narrow else "DOUBLE"
         self.cells = plan.cell_counts
         self.perturbed = frozenset(i for i, axis in enumerate(plan.axes) if axis.axis.retain < 1)
 
@@ -71,11 +73,20 @@ class RowWeights:
 
     def of_product(self, product: PlannedProduct) -> Weight:
         """What a row adds to one part of it: the formula is split on the columns whose values are added up."""
-        weight = self.valued(product.formula, product.values)
         if product.factor is None:
-            return weight
-        factor = exp.Coalesce(this=typed(product.factor.copy(), "DOUBLE"), expressions=[number(0.0)])
-        return self.product([Weight(1.0, factor, 1), weight])
+            return self.valued(product.formula, product.values)
+        exact, rest = self.exact_part(product.formula)
+        factor: exp.Expr = exp.Coalesce(this=typed(product.factor.copy(), "DOUBLE"), expressions=[number(0.0)])
+        if exact:  # the factor may be infinite, or an error, for rows that it is not meant for
+            factor = exp.Case(ifs=[exp.If(this=conjunction(exact), true=factor)], default=number(0.0))
+        return self.product([Weight(1.0, factor, 1), self.valued(rest, product.values)])
+
+    def exact_part(self, formula: Formula) -> tuple[list[exp.Expr], Formula]:
+        """The exact conditions that a formula needs, as tests, and what is left of it."""
+        parts = formula.parts if isinstance(formula, All) else (formula,)
+        exact = [part for part in parts if isinstance(part, Atom) and part.axis not in self.perturbed]
+        tests = [grouped(self.plan.axes[part.axis].test(part.cells)) for part in exact]
+        return tests, simplify(All(tuple(part for part in parts if part not in exact)), self.cells)
 
     def valued(self, formula: Formula, values: tuple[Value, ...]) -> Weight:
         """The weight of a row towards the sum of a product of values over the rows that meet a formula."""
@@ -135,9 +146,7 @@ class RowWeights:
         retain = axis.axis.retain
         share = sum(axis.axis.shares[i] for i in inside)
         test = axis.test(inside)
-        if axis.nullable:
-            test = exp.Coalesce(this=test, expressions=[exp.false()])
-        indicator: exp.Expr = typed(test, self.sql_type)
+        indicator = self.indicator(test, axis.nullable)
         shift = (1 - retain) * share
         if shift == 0 or axis.whole(inside):
             return Weight(1.0, indicator, 1)
@@ -147,6 +156,13 @@ class RowWeights:
         kept = self.constant(retain if set(axis.axis.fixed) <= inside else 0.0)
         choice = exp.Case(ifs=[exp.If(this=_is_null(axis), true=kept)], default=shifted)
         return Weight(1 / retain, choice, 1)
+
+    def indicator(self, test: exp.Expr, nullable: bool) -> exp.Expr:
+        """1 where the test is TRUE, else 0: a cast is quicker than a CASE, but not every engine casts truth values."""
+        if self.portable:
+            return exp.Case(ifs=[exp.If(this=test, true=self.constant(1.0))], default=self.constant(0.0))
+        known = exp.Coalesce(this=test, expressions=[exp.false()]) if nullable else test
+        return typed(known, self.sql_type)
 
     def split(self, formula: Formula, axis: int) -> Weight:
         """Sum over the cells of one axis, those with the same remaining formula taken together."""

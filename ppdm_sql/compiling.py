@@ -1,0 +1,29 @@
+"""Answers as SQL text for another engine: one statement that reads the perturbed table and gives estimates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ppdm_sql.engines.embedded import EmbeddedEngine
+from ppdm_sql.errors import QueryError, Unsupported
+from ppdm_sql.rewrite.parse import Parameters
+from ppdm_sql.session import Session
+from ppdm_sql.statement import understand
+
+DIALECTS = ("bigquery", "duckdb", "postgres", "snowflake", "spark", "trino")
+
+
+def compile_statement(engine: EmbeddedEngine, session: Session, sql: str, parameters: Parameters, dialect: str) -> str:
+    """The answer to a query on a release, by inversion, as one statement in a dialect of SQL."""
+    if dialect not in DIALECTS:
+        raise QueryError(f"dialect {dialect!r} must be one of {', '.join(DIALECTS)}.")
+    settings = replace(session.settings, method="inversion", portable=dialect != "duckdb")
+    statement = understand(engine, session, sql, parameters, settings)
+    if any(plan.query.labels for plan in statement.plans):
+        raise Unsupported(
+            "Unsupported: groups of a perturbed column are reconstructed from states, not by one statement. "
+            "Run the query with ppdm_sql, or ask for one group at a time."
+        )
+    if statement.tree is None:
+        raise QueryError("only queries on perturbed columns of a release are compiled; this one runs as it is.")
+    return statement.tree.sql(dialect=dialect, pretty=True)

@@ -1,0 +1,192 @@
+"""No statement is answered from perturbed values as if they were true, whatever way it takes to them."""
+
+from __future__ import annotations
+
+import duckdb
+import pyarrow as pa
+import pytest
+from keys import write_key
+from people import people, policy
+
+import ppdm_sql
+from ppdm_sql.errors import PpdmError, ReleaseError, Unsupported
+from ppdm_sql.publishing.release import publish
+
+ROWS = 4000
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("around")
+    for number, retain in enumerate((0.3, 0.5)):
+        publish(people(ROWS), policy(retain), to=folder / f"r{number}.parquet", key=write_key(folder, 1))
+    publish(people(ROWS), policy(0.3), to=folder / "r.duckdb", key=write_key(folder, 1))
+    return folder
+
+
+@pytest.fixture
+def con(files):
+    with ppdm_sql.connect() as con:
+        con.execute(f"ATTACH '{files / 'r.duckdb'}' AS r (READ_ONLY); USE r")
+        yield con
+
+
+@pytest.fixture(scope="module")
+def means(files) -> tuple[float, float]:
+    """The true mean age and the perturbed one, far apart."""
+    table = people(ROWS)
+    with duckdb.connect(str(files / "r.duckdb"), read_only=True) as raw:
+        perturbed = raw.execute("SELECT avg(age) FROM people").fetchall()[0][0]
+    return float(table.column("age").to_numpy().mean()), perturbed
+
+
+def answered(con, sql, parameters=None) -> list[object]:
+    """Every value of the answer, or nothing where it is refused."""
+    try:
+        return [value for row in con.execute(sql, parameters).fetchall() for value in row]
+    except (PpdmError, duckdb.Error):
+        return []
+
+
+WAYS = [
+    "WITH people AS (SELECT * FROM people) SELECT avg(age) FROM people",
+    "SELECT avg(age) FROM people WHERE EXISTS (WITH people AS (SELECT 1 AS one) FROM people)",
+    "WITH x AS (SELECT 1), people AS (FROM people) SELECT avg(age) FROM people, x",
+    "SELECT * FROM query('SELECT avg(age) FROM people')",
+    "SELECT * FROM query('SELECT avg(age) FROM peo' || 'ple')",
+    "SELECT avg(age) FROM query_table('people')",
+    "SELECT avg(age) FROM query_table(people)",
+    "SELECT avg(age) FROM query_table('peo' || 'ple')",
+    "FROM histogram(people, age)",
+    "FROM histogram_values('people', age)",
+    "SELECT * FROM json_execute_serialized_sql(json_serialize_sql('SELECT avg(age) FROM people'))",
+    "SELECT avg(age) FROM read_duckdb('{folder}/r.duckdb', table_name = 'people')",
+    "SELECT avg(age) FROM '{folder}/r0.parquet'",
+    "SELECT avg(age) FROM read_parquet('{folder}/r0.parq' || 'uet')",
+    "SELECT avg(age) FROM read_parquet(['{folder}/r0.parquet'])",
+    "SELECT age.max() FROM people",
+    "SELECT (age).kurtosis() FROM people",
+    "SELECT max(age) FROM people",
+    "SELECT mad(age) FROM people",
+    "SELECT list(age) FROM people",
+    "SELECT * FROM people ORDER BY 2 LIMIT 2",
+    "SELECT p.* FROM people AS p ORDER BY ALL LIMIT 2",
+    "SELECT *, count(*) FROM people GROUP BY ALL",
+    "SELECT * FROM people QUALIFY row_number() OVER (ORDER BY age) = 1",
+    "SELECT DISTINCT ON (age) id FROM people",
+    "SELECT [x FOR x IN list(age)] FROM people",
+    "FROM people SELECT avg(age)",
+    "SELECT avg(a) FROM (SELECT age AS a FROM people)",
+    "SELECT avg(a) FROM (SELECT age AS a FROM people LIMIT 100000)",
+    "SELECT avg(age) FROM (FROM people UNION ALL FROM people)",
+    "SELECT avg(a.age) FROM people a POSITIONAL JOIN people b",
+    "UNPIVOT people ON age INTO NAME n VALUE v",
+    "SUMMARIZE people",
+    "SUMMARIZE SELECT * FROM people",
+    "COPY people TO '{folder}/x.csv'",
+    "PREPARE p AS SELECT avg(age) FROM people; EXECUTE p",
+    "CREATE TEMP TABLE t AS FROM people; SELECT avg(age) FROM t",
+    "CREATE TEMP TABLE u (a INTEGER); INSERT INTO u SELECT age FROM people; SELECT avg(a) FROM u",
+    "CREATE TEMP MACRO tm(t) AS TABLE SELECT avg(age) FROM query_table(t); SELECT * FROM tm('people')",
+    "CREATE TEMP MACRO sm(t) AS (SELECT avg(age) FROM query_table(t)); SELECT sm('people')",
+    "CREATE TEMP VIEW pv AS FROM '{folder}/r0.parquet'; SELECT max(age) FROM pv",
+    "ATTACH '{folder}/r0.parquet' AS pp; SELECT avg(age) FROM pp.file",
+    "SET python_scan_all_frames = true",
+]
+
+
+@pytest.mark.parametrize("sql", WAYS)
+def test_perturbed_values_never_pass_for_true_ones(con, files, means, sql):
+    truth, perturbed = means
+    assert abs(truth - perturbed) > 3
+    values = answered(con, sql.replace("{folder}", str(files)))
+    assert not any(isinstance(value, float) and abs(value - perturbed) < 1 for value in values)
+    assert all(isinstance(value, float) and abs(value - truth) < 3 for value in values)
+
+
+@pytest.mark.parametrize(
+    ("sql", "parameter"),
+    [
+        ("FROM query(?)", "SELECT avg(age) FROM people"),
+        ("SELECT avg(age) FROM query_table(?)", "people"),
+        ("SELECT max(age) FROM read_parquet(?)", "{folder}/r0.parquet"),
+    ],
+)
+def test_parameters_hide_nothing(con, files, sql, parameter):
+    assert answered(con, sql, [parameter.replace("{folder}", str(files))]) == []
+
+
+def test_copying_a_release_into_a_table_is_refused(files):
+    with ppdm_sql.connect() as con:
+        con.execute("CREATE TABLE t (id BIGINT, age SMALLINT)")
+        with pytest.raises(PpdmError):
+            con.execute(f"COPY t FROM '{files / 'r0.parquet'}'")
+
+
+def test_cursors_see_what_other_cursors_attach(files):
+    with ppdm_sql.connect() as con:
+        con.execute("SELECT 1").fetchall()
+        con.cursor().execute(f"ATTACH '{files / 'r.duckdb'}' AS later (READ_ONLY)")
+        with pytest.raises(Unsupported):
+            con.execute("SELECT max(age) FROM later.people")
+
+
+def test_a_true_table_is_not_taken_for_the_release(files):
+    with ppdm_sql.connect() as con:
+        con.register("source", pa.table({"age": [30, 40, 50]}))
+        con.execute("CREATE TABLE people AS SELECT * FROM source")
+        con.execute(f"ATTACH '{files / 'r.duckdb'}' AS r (READ_ONLY)")
+        assert con.execute("SELECT avg(age), max(age) FROM people").fetchall() == [(40.0, 50)]
+        assert con.execute("SELECT max(age) FROM main.people").fetchall() == [(50,)]
+        assert con.execute("SELECT max(age) FROM memory.main.people").fetchall() == [(50,)]
+        for name in ("r.people", "r.main.people"):
+            with pytest.raises(Unsupported):
+                con.execute(f"SELECT max(age) FROM {name}")
+
+
+def test_files_of_different_releases_are_not_read_as_one(files):
+    with ppdm_sql.connect() as con, pytest.raises(ReleaseError, match="not parts of one release"):
+        con.execute(f"SELECT count(*) FROM '{files}/r*.parquet' WHERE age > 30")
+
+
+def test_parts_of_one_release_are_read_as_one(files, tmp_path):
+    for number in range(2):
+        publish(people(ROWS), policy(0.5), to=tmp_path / f"part{number}.parquet", key=write_key(tmp_path, number))
+    with ppdm_sql.connect() as con:
+        (both,) = con.execute(f"SELECT count(*) FROM '{tmp_path}/part*.parquet' WHERE age > 0").fetchone()
+        assert both == 2 * ROWS
+
+
+def test_an_ending_in_capitals_is_a_release_too(tmp_path):
+    publish(people(ROWS), policy(0.5), to=tmp_path / "leak.PARQUET", key=write_key(tmp_path, 1))
+    with ppdm_sql.connect(tmp_path / "leak.PARQUET") as con, pytest.raises(Unsupported):
+        con.execute("SELECT max(age) FROM people")
+
+
+def test_deep_nesting_is_an_error_with_a_remedy(con):
+    with pytest.raises((PpdmError, duckdb.Error)):
+        con.execute(f"SELECT count(*) FROM people WHERE {'(' * 700}age > 30{')' * 700}")
+    many = " OR ".join(f"(age = {i % 70 + 17} AND hours = {i % 90 + 1})" for i in range(400))
+    with pytest.raises(PpdmError):
+        con.execute(f"SELECT count(*) FROM people WHERE {many}")
+
+
+def test_factors_are_not_asked_for_rows_they_are_not_meant_for(con):
+    (value,) = con.execute(
+        "SELECT sum(hours / (weight - weight)) FILTER (WHERE weight <> weight) FROM people WHERE age > 20"
+    ).fetchone()
+    assert value in (None, 0.0)
+    (total,) = con.execute("SELECT sum(CASE WHEN region = 'x' THEN region::INT ELSE age END) FROM people").fetchone()
+    assert total > 0
+
+
+def test_positions_in_order_by_survive_added_columns(con):
+    con.execute("SET ppdm_errors = 'columns'")
+    rows = con.execute("SELECT count(*) AS n, region FROM people WHERE age > 30 GROUP BY region ORDER BY 2").fetchall()
+    regions = [row[-1] for row in rows]
+    assert regions == sorted(regions, key=lambda region: (region is None, region))
+
+
+def test_a_condition_nobody_can_meet_gives_no_groups(con):
+    assert con.execute("SELECT sex, count(*) FROM people WHERE age > 200 GROUP BY sex").fetchall() == []
+    assert con.execute("SELECT count(*) FROM people WHERE age > 200").fetchall() == [(0.0,)]
