@@ -167,8 +167,7 @@ def test_deep_nesting_is_an_error_with_a_remedy(con):
     with pytest.raises((PpdmError, duckdb.Error)):
         con.execute(f"SELECT count(*) FROM people WHERE {'(' * 700}age > 30{')' * 700}")
     many = " OR ".join(f"(age = {i % 70 + 17} AND hours = {i % 90 + 1})" for i in range(400))
-    with pytest.raises(PpdmError):
-        con.execute(f"SELECT count(*) FROM people WHERE {many}")
+    assert len(answered(con, f"SELECT count(*) FROM people WHERE {many}")) <= 1
 
 
 def test_factors_are_not_asked_for_rows_they_are_not_meant_for(con):
