@@ -9,7 +9,7 @@ import duckdb
 
 import ppdm_sql
 
-PAGE = Path(__file__).parents[2] / "docs" / "publishing_in_sql.md"
+PAGE = Path(__file__).parents[2] / "examples" / "publishing_in_sql.md"
 
 
 def test_the_page_runs(tmp_path, monkeypatch):
