@@ -58,6 +58,7 @@ def _parser() -> Parser:
     explain = _command(commands, "explain", "what a query will do, what a release holds, what a policy promises")
     explain.add_argument("target", metavar="RELEASE", help="a release, or a policy (*.toml)")
     explain.add_argument("sql", metavar="SQL", nargs="?", help="a SELECT to explain; - reads it from stdin")
+    explain.add_argument("--dialect", help="the answer as one statement for another engine: spark, postgres, ..")
 
     shell = _command(commands, "shell", "a prompt that answers SQL on a release")
     shell.add_argument("release", metavar="RELEASE", help="a release, *.duckdb or *.parquet")

@@ -24,5 +24,5 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         sql = sql_of(arguments.sql)
         with open_release(target) as con:
-            print(con.explain(sql))
+            print(con.compile(sql, arguments.dialect) if arguments.dialect else con.explain(sql))
     return 0

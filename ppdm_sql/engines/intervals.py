@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from typing import Any
 
 from sqlglot import exp
@@ -56,17 +57,19 @@ def cuts(run: Run, column: BoundColumn, constants: Sequence[exp.Expr]) -> list[i
     """The grid places where a comparison with one of the constants may change: sorted, 0 and the size included."""
     grid = column.domain
     assert isinstance(grid, Grid)
+    known = {value.sql(dialect="duckdb"): grid_units(value, column) for value in constants}
+    searched = [text for text, units in known.items() if units is None]
+    tests = [f"{quote(column.name)} {sign} ({text})" for text in searched for sign in (">=", ">")]
+    found = set(_search(run, column, tests))
+    return sorted(found.union(places_of(grid, [units for units in known.values() if units is not None])))
+
+
+def places_of(grid: Grid, constants: Sequence[Fraction]) -> list[int]:
+    """The places where comparisons with constants, in the grid's units, may change: 0 and the size included."""
     places = {0, grid.size}
-    searched: dict[str, exp.Expr] = {}
-    for value in constants:
-        units = grid_units(value, column)
-        if units is None:
-            searched[value.sql(dialect="duckdb")] = value
-        else:
-            place = (units - grid.low) / grid.step
-            places |= {min(max(cut, 0), grid.size) for cut in (math.ceil(place), math.floor(place) + 1)}
-    tests = [f"{quote(column.name)} {sign} ({value})" for value in searched for sign in (">=", ">")]
-    places |= set(_search(run, column, tests))
+    for units in constants:
+        place = (units - grid.low) / grid.step
+        places |= {min(max(cut, 0), grid.size) for cut in (math.ceil(place), math.floor(place) + 1)}
     return sorted(places)
 
 

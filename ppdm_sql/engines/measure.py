@@ -15,6 +15,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from ppdm_sql.channels.cells import Cell, Cells
+from ppdm_sql.engines.arithmetic import cells_by_arithmetic
 from ppdm_sql.engines.domains import listed, point, quote
 from ppdm_sql.engines.intervals import Run, compared_constants, cuts
 from ppdm_sql.engines.powers import degree, power_sum
@@ -41,10 +42,20 @@ Asked = tuple[BoundColumn, Expressions, Expressions, Expressions]
 
 
 def measure(run: Run, table: Callable[[str], pa.Table], columns: Sequence[Asked]) -> list[Cells]:
-    """The cells of every column: in one statement for those without labels, in one each for the others."""
-    plain = {i: asked for i, asked in enumerate(columns) if not asked[3]}
-    found = _plain(run, plain) if plain else {}
-    return [found[i] if i in plain else _labelled(run, table, asked) for i, asked in enumerate(columns)]
+    """The cells of every column: by arithmetic, or in one statement for all without labels, or in one each."""
+    found: dict[int, Cells] = {}
+    plain: dict[int, Asked] = {}
+    for i, asked in enumerate(columns):
+        column, terms, values, labels = asked
+        cells = cells_by_arithmetic(column, terms) if not values and not labels else None
+        if cells is not None:
+            found[i] = Cells(tuple(sorted(cells, key=_order)))
+        elif labels:
+            found[i] = _labelled(run, table, asked)
+        else:
+            plain[i] = asked
+    found |= _plain(run, plain) if plain else {}
+    return [found[i] for i in range(len(columns))]
 
 
 def _plain(run: Run, columns: Mapping[int, Asked]) -> dict[int, Cells]:

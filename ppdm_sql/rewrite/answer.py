@@ -6,6 +6,7 @@ one is what the analyst wrote, with expressions over totals in the place of aggr
 
 from __future__ import annotations
 
+import itertools
 from statistics import NormalDist
 
 from sqlglot import exp
@@ -18,6 +19,7 @@ from ppdm_sql.rewrite.plan import Plan, PlannedTotal
 from ppdm_sql.rewrite.query import Query, totals_in
 from ppdm_sql.rewrite.refuse import misread, refuse
 from ppdm_sql.rewrite.scan import (
+    PREFIX,
     Scan,
     count_rows,
     covariance_name,
@@ -26,6 +28,7 @@ from ppdm_sql.rewrite.scan import (
     key_name,
     named,
     number,
+    product,
     total,
     typed,
 )
@@ -88,7 +91,7 @@ def answer_statement(plan: Plan, groups: exp.Expr) -> exp.Select:
         outer.places.append(len(items) + 1)
         items.append(named(outer.rewrite(item.unalias()), name, quoted=True))
         items.extend(outer.interval_columns(item.unalias(), name))
-    statement = exp.Select(expressions=items, from_=exp.From(this=groups))
+    statement = exp.Select(expressions=items)
     having = tree.args.get("having")
     if plan.condition == FALSE and query.keys:  # no row can pass WHERE, so there is no group
         statement.set("where", exp.Where(this=exp.false()))
@@ -100,6 +103,7 @@ def answer_statement(plan: Plan, groups: exp.Expr) -> exp.Select:
             statement.set(part, outer.rewrite(node))
     if not query.keys and having is None and not query.aggregates:
         misread(query.sql, tree, "it has neither an aggregate nor a group.")
+    statement.set("from_", exp.From(this=outer.with_slopes()))
     return statement
 
 
@@ -120,6 +124,7 @@ class _Outer:
         self.plan = plan
         self.groups = groups
         self.places: list[int] = []
+        self.slopes: dict[exp.Expr, str] = {}
         self.query: Query = plan.query
         self.keys = {_text(key.unnest()): i for i, key in enumerate(self.query.keys)}
         self.quantile = NormalDist().inv_cdf(0.5 + self.query.settings.confidence / 2)
@@ -195,18 +200,29 @@ class _Outer:
     def error(self, value: exp.Expr) -> exp.Expr | None:
         """The standard error by the delta method: the gradient on both sides of the covariance matrix."""
         uncertain = [i for i in sorted(totals_in(value)) if not self.plan.certain(self.plan.totals[i])]
-        slopes = {i: derivative(value, estimate_name(i)) for i in uncertain}
+        found = {i: derivative(value, estimate_name(i)) for i in uncertain}
+        slopes = {i: self.slope(one) for i, one in found.items() if one is not None}
         parts: list[exp.Expr] = []
-        for i, first in slopes.items():
-            for j, second in slopes.items():
-                if first is not None and second is not None and i <= j:
-                    slope = exp.Mul(this=exp.Paren(this=first.copy()), expression=exp.Paren(this=second.copy()))
-                    twice = [] if i == j else [number(2.0)]
-                    parts.append(_times([*twice, slope, exp.column(covariance_name(i, j))]))
+        for (i, first), (j, second) in itertools.combinations_with_replacement(slopes.items(), 2):
+            twice = [] if i == j else [number(2.0)]
+            parts.append(product([*twice, first.copy(), second.copy(), exp.column(covariance_name(i, j))]))
         if not parts:
             return None
         variance = exp.Greatest(this=typed(total(parts), "DOUBLE"), expressions=[number(0.0)])
         return exp.Sqrt(this=variance)
+
+    def slope(self, expression: exp.Expr) -> exp.Expr:
+        """A derivative by name: in a variance of many totals each is used many times, and may be long."""
+        if isinstance(expression, exp.Literal | exp.Column):
+            return expression
+        return exp.column(self.slopes.setdefault(expression, f"{PREFIX}d{len(self.slopes)}"))
+
+    def with_slopes(self) -> exp.Expr:
+        """The groups, with the derivatives as further columns."""
+        if not self.slopes:
+            return self.groups
+        columns = [exp.Star(), *(named(slope, name) for slope, name in self.slopes.items())]
+        return inner(exp.Select(expressions=columns, from_=exp.From(this=self.groups)), "ppdm_sloped")
 
     def interval_columns(self, item: exp.Expr, name: str) -> list[exp.Expr]:
         """With SET ppdm_errors = 'columns': the ends of the interval, beside each estimate."""
@@ -221,10 +237,3 @@ class _Outer:
         if isinstance(error, exp.Literal):
             return []
         return [named(low, f"{name}_low", quoted=True), named(high, f"{name}_high", quoted=True)]
-
-
-def _times(parts: list[exp.Expr]) -> exp.Expr:
-    result = parts[0]
-    for part in parts[1:]:
-        result = exp.Mul(this=result, expression=part)
-    return result

@@ -65,6 +65,8 @@ def bind_parameters(tree: exp.Expr, parameters: Parameters) -> exp.Expr:
         given = {str(name): value for name, value in parameters.items()}
     elif parameters is not None:
         given = {str(i): value for i, value in enumerate(parameters, start=1)}
+    if not given and tree.find(exp.Placeholder, exp.Parameter) is None:
+        return tree
     used: set[str] = set()
 
     def put(node: exp.Expr) -> exp.Expr:

@@ -94,6 +94,11 @@ def total(parts: Sequence[exp.Expr]) -> exp.Expr:
     return _joined(exp.Add, parts) if parts else number(0.0)
 
 
+def product(parts: Sequence[exp.Expr]) -> exp.Expr:
+    """The parts joined by *."""
+    return _joined(exp.Mul, parts)
+
+
 def _joined(kind: type[exp.Binary], parts: Sequence[exp.Expr]) -> exp.Expr:
     result = parts[0]
     for part in parts[1:]:

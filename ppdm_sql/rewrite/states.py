@@ -15,7 +15,7 @@ from ppdm_sql.rewrite.formula import target_tensor
 from ppdm_sql.rewrite.plan import Plan, PlannedAxis
 from ppdm_sql.rewrite.scan import Scan, cell_name, count_rows, key_name, typed
 
-MAX_COUNTED_STATES = 16
+MAX_CONJUNCTIONS = 16
 """Up to here the states are counted by conjunctions, above by grouping."""
 
 MAX_STATES = 65_536
@@ -72,7 +72,7 @@ def observe(plan: Plan) -> Observation:
             f"{MAX_STATES:,}. Use SET ppdm_method = 'inversion', or fewer conditions."
         )
     scan = Scan(plan.query)
-    if states(axes) <= MAX_COUNTED_STATES:
+    if states(axes) <= MAX_CONJUNCTIONS:
         names = tuple(scan.add(count).name for count in conjunction_counts(axes))
         return Observation(_ordered(scan.select(), plan), axes, False, names)
     cells = tuple(cell_number(axis) for axis in axes)

@@ -11,6 +11,7 @@ from sqlglot import exp
 from ppdm_sql.policy.binding import BoundColumn
 from ppdm_sql.rewrite.query import Condition, Junction, Label, Query, QueryAxis, Test, Value, own_columns
 from ppdm_sql.rewrite.refuse import refuse
+from ppdm_sql.rewrite.scan import typed
 
 VOLATILE = (exp.Rand, exp.Uuid, exp.Randn)
 VOLATILE_NAMES = ("random", "uuid", "uuidv4", "uuidv7", "gen_random_uuid", "nextval", "currval", "setseed")
@@ -136,4 +137,4 @@ def _as_boolean(node: exp.Expr) -> exp.Expr:
     """A bare column or function used as a condition is cast, as DuckDB does."""
     if isinstance(node, exp.Predicate | exp.Connector | exp.Not | exp.Boolean):
         return node
-    return exp.cast(node.copy(), "BOOLEAN")
+    return typed(node.copy(), "BOOLEAN")

@@ -34,6 +34,33 @@ def engine():
         yield EmbeddedEngine(con)
 
 
+def by_engine_alone(monkeypatch) -> None:
+    """No short cut: every cell is found by asking DuckDB."""
+    monkeypatch.setattr(measuring, "cells_by_arithmetic", lambda column, terms: None)
+
+
+@pytest.mark.parametrize(
+    ("bound", "terms"),
+    [
+        ("AGE", ['"x" > 30 AND NOT "x" = 40', '"x" IN (1, 20, 30)', '"x" IS NULL', '40 >= "x" OR "x" <> 41']),
+        ("BIRTH", ["\"x\" BETWEEN DATE '1950-01-01' AND '1960-01-01'", "\"x\" > '1955-05-05'"]),
+        ("NULLABLE", ['"x" > 2', 'NOT ("x" > 2 AND "x" < 4)', '"x" IS NULL OR "x" = 1']),
+        ("TRUTHS", ['"x"', 'NOT "x"', '"x" = TRUE', '"x" <> FALSE', '"x" IS NULL']),
+    ],
+)
+def test_arithmetic_and_the_engine_agree(engine, monkeypatch, bound, terms):
+    columns = {
+        "AGE": AGE,
+        "BIRTH": BIRTH,
+        "NULLABLE": column("{ min = 1, max = 5 }", "TINYINT", "keep"),
+        "TRUTHS": column("{ values = [true, false] }", "BOOLEAN", "value"),
+    }
+    asked = [(columns[bound], [parse(term) for term in terms], [], [])]
+    short = engine.measure(asked)
+    by_engine_alone(monkeypatch)
+    assert engine.measure(asked) == short
+
+
 def points(engine: EmbeddedEngine, bound: BoundColumn, *terms: str) -> dict[tuple[bool | None, ...], int]:
     cells = engine.measure([(bound, [parse(term) for term in terms], [], [])])[0].cells
     assert len({(cell.truth, cell.fixed) for cell in cells}) == len(cells)

@@ -1,0 +1,126 @@
+"""Cells by arithmetic alone: comparisons of a column with constants need no question to the engine.
+
+Only where Python's comparison is the engine's, to the last bit: numbers, dates and timestamps on their grids, and truth
+values. Text is left to the engine, which may have been told to fold case.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from sqlglot import exp
+
+from ppdm_sql.channels.cells import Cell
+from ppdm_sql.engines.constants import grid_units
+from ppdm_sql.engines.intervals import compared_constants, places_of
+from ppdm_sql.policy.binding import BoundColumn
+from ppdm_sql.policy.domain import Grid
+
+Point = Fraction | bool | None
+COMPARE: dict[type[exp.Expr], Callable[[Fraction, Fraction], bool]] = {
+    exp.EQ: operator.eq,
+    exp.NEQ: operator.ne,
+    exp.GT: operator.gt,
+    exp.GTE: operator.ge,
+    exp.LT: operator.lt,
+    exp.LTE: operator.le,
+}
+
+
+class Unknown(Exception):
+    """Only the engine can tell."""
+
+
+def cells_by_arithmetic(column: BoundColumn, terms: Sequence[exp.Expr]) -> list[Cell] | None:
+    """The cells of a column under some terms, or None where only the engine can tell."""
+    try:
+        points = _points(column, terms)
+        found: dict[tuple[tuple[bool | None, ...], bool], int] = {}
+        for point, count, fixed in points:
+            truth = tuple(_truth(term, point, column) for term in terms)
+            found[truth, fixed] = found.get((truth, fixed), 0) + count
+    except Unknown:
+        return None
+    return [Cell(truth, count, fixed) for (truth, fixed), count in found.items()]
+
+
+def _points(column: BoundColumn, terms: Sequence[exp.Expr]) -> list[tuple[Point, int, bool]]:
+    """Points that stand for all of the domain: each with how many it stands for, and whether it is fixed."""
+    grid = column.domain
+    points: list[tuple[Point, int, bool]]
+    if isinstance(grid, Grid):
+        constants = [compared_constants(term) for term in terms]
+        if any(found is None for found in constants):
+            raise Unknown
+        units = [grid_units(value, column) for found in constants for value in found or ()]
+        if any(unit is None for unit in units):
+            raise Unknown
+        places = places_of(grid, [unit for unit in units if unit is not None])
+        points = [(Fraction(grid.low + a * grid.step), b - a, False) for a, b in itertools.pairwise(places)]
+    elif column.type.family == "boolean":
+        points = [(bool(value), 1, False) for value in grid.values]
+    else:
+        raise Unknown
+    if column.nulls == "value":
+        points.append((None, 1, False))
+    elif column.nulls == "keep":
+        points.append((None, 0, True))
+    return points
+
+
+def _truth(node: exp.Expr, point: Point, column: BoundColumn) -> bool | None:
+    """The value of a term at a point, NULL as None."""
+    if isinstance(node, exp.Paren):
+        return _truth(node.this, point, column)
+    if isinstance(node, exp.Not):
+        inner = _truth(node.this, point, column)
+        return None if inner is None else not inner
+    if isinstance(node, exp.And | exp.Or):
+        sides = [_truth(side, point, column) for side in (node.left, node.right)]
+        settles = isinstance(node, exp.Or)
+        return settles if settles in sides else None if None in sides else not settles
+    if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
+        return point is None
+    if isinstance(point, bool) or column.type.family == "boolean":
+        return _boolean(node, point)
+    if isinstance(node, exp.Between):
+        return _between(node, point, column)
+    if isinstance(node, exp.In):
+        return None if point is None else any(point == _units(value, column) for value in node.expressions)
+    compare = COMPARE.get(type(node))
+    if compare is None or not isinstance(node, exp.Binary):
+        raise Unknown
+    if point is None:
+        return None
+    if isinstance(node.left.unnest(), exp.Column):
+        return compare(point, _units(node.right, column))
+    return compare(_units(node.left, column), point)
+
+
+def _between(node: exp.Between, point: Point, column: BoundColumn) -> bool | None:
+    if point is None:
+        return None
+    return _units(node.args["low"], column) <= point <= _units(node.args["high"], column)
+
+
+def _boolean(node: exp.Expr, point: Point) -> bool | None:
+    """A truth value used bare, or compared with TRUE or FALSE."""
+    if isinstance(node, exp.Cast) and node.to.this == exp.DType.BOOLEAN:
+        node = node.this
+    if isinstance(node, exp.Column):
+        return None if point is None else bool(point)
+    if not isinstance(node, exp.EQ | exp.NEQ) or not isinstance(node.left, exp.Column):
+        raise Unknown
+    if not isinstance(node.right, exp.Boolean):
+        raise Unknown
+    return None if point is None else (bool(point) == node.right.this) == isinstance(node, exp.EQ)
+
+
+def _units(value: exp.Expr, column: BoundColumn) -> Fraction:
+    units = grid_units(value, column)
+    if units is None:
+        raise Unknown
+    return units
