@@ -11,7 +11,7 @@ from benchmarks.queries import fetched
 from benchmarks.results import Result
 from benchmarks.timing import in_turns
 from benchmarks.workspace import Workspace
-from ppdm_sql.connection import connect
+from ppdm_sql.opening import connect
 
 ROWS = 100
 TURNS = 200

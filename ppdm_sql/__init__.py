@@ -18,7 +18,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ppdm_sql.connection import Connection, connect
+    from ppdm_sql.connection import Connection
     from ppdm_sql.dbapi import BINARY as BINARY
     from ppdm_sql.dbapi import DATETIME as DATETIME
     from ppdm_sql.dbapi import NUMBER as NUMBER
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ppdm_sql.dbapi import Timestamp as Timestamp
     from ppdm_sql.dbapi import TimestampFromTicks as TimestampFromTicks
     from ppdm_sql.dbapi import Warning as Warning
+    from ppdm_sql.opening import connect
     from ppdm_sql.policy import Policy, load_policy
     from ppdm_sql.publishing import publish
 
@@ -60,7 +61,7 @@ _DBAPI = (
 _HOMES = dict.fromkeys(_DBAPI, "ppdm_sql.dbapi") | {
     "Connection": "ppdm_sql.connection",
     "Policy": "ppdm_sql.policy",
-    "connect": "ppdm_sql.connection",
+    "connect": "ppdm_sql.opening",
     "load_policy": "ppdm_sql.policy",
     "publish": "ppdm_sql.publishing",
 }

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -13,10 +12,8 @@ import duckdb
 
 from ppdm_sql.compiling import compile_statement
 from ppdm_sql.dbapi import as_dbapi
-from ppdm_sql.engines.catalog import parquet_manifest
-from ppdm_sql.engines.domains import quote, text
 from ppdm_sql.engines.embedded import EmbeddedEngine, first_line
-from ppdm_sql.errors import QueryError, ReleaseError
+from ppdm_sql.errors import QueryError
 from ppdm_sql.explain import explain_rewritten
 from ppdm_sql.publishing.statements import PublishingText, split_publishing
 from ppdm_sql.relation import Guard, Relation, plain_or_same, stored
@@ -39,36 +36,6 @@ PARAMETERS_LAST = (
     "into separate 'execute' calls if you want to use prepared parameters"
 )
 """What DuckDB says itself; its own check comes too late where statements run one by one."""
-
-
-def connect(
-    database: str | Path = ":memory:", read_only: bool = False, config: Mapping[str, Any] | None = None
-) -> Connection:
-    """Open a release (or any DuckDB database, or a Parquet release) for queries.
-
-    A Parquet file, or a glob of them, appears as a view with the name of the published table.
-    """
-    path = str(database)
-    with as_dbapi():
-        if path.lower().endswith(".parquet"):
-            return _connect_parquet(path, config)
-        if read_only and path != ":memory:" and not Path(path).exists():
-            raise ReleaseError(f"there is no file {path!r}.")
-        try:
-            con = duckdb.connect(path, read_only=read_only, config=dict(config or {}))
-        except duckdb.Error as error:
-            raise ReleaseError(f"{path!r} cannot be opened: {error}") from None
-        return Connection(con, Session())
-
-
-def _connect_parquet(path: str, config: Mapping[str, Any] | None) -> Connection:
-    con = duckdb.connect(":memory:", config=dict(config or {}))
-    manifest = parquet_manifest(con, path)
-    if manifest is None:
-        con.close()
-        raise ReleaseError(f"{path!r} is not a release: there is no such Parquet file, or it carries no manifest.")
-    con.execute(f"CREATE VIEW {quote(manifest.table)} AS SELECT * FROM read_parquet({text(path)})")
-    return Connection(con, Session(files={("memory", "main", manifest.table.casefold()): manifest}))
 
 
 class Connection(Results):

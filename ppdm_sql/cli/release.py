@@ -7,9 +7,10 @@ from pathlib import Path
 import duckdb
 
 from ppdm_sql.cli.output import table
-from ppdm_sql.connection import Connection, connect
+from ppdm_sql.connection import Connection
 from ppdm_sql.engines.catalog import parquet_manifest, read_catalog
 from ppdm_sql.errors import ReleaseError
+from ppdm_sql.opening import connect
 from ppdm_sql.policy.manifest import Manifest
 
 NULLS = {"error": "there are none", "keep": "as they are", "value": "perturbed"}

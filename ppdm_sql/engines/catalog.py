@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import duckdb
 from sqlglot import exp
 
-from ppdm_sql.engines.domains import quote, text
+from ppdm_sql.engines.quoting import quote_name, quote_text
 from ppdm_sql.errors import ReleaseError
 from ppdm_sql.policy.manifest import MANIFEST_TABLE, METADATA_KEY, Manifest
 
@@ -58,11 +58,11 @@ class Catalog:
 def read_catalog(con: duckdb.DuckDBPyConnection, extra: Mapping[Name, Manifest]) -> Catalog:
     """Look for manifests in every attached database; `extra` are releases known otherwise (Parquet files)."""
     places = con.execute(
-        f"SELECT database_name, schema_name FROM duckdb_tables() WHERE table_name = {text(MANIFEST_TABLE)}"
+        f"SELECT database_name, schema_name FROM duckdb_tables() WHERE table_name = {quote_text(MANIFEST_TABLE)}"
     ).fetchall()
     releases = dict(extra)
     for database, schema in places:
-        source = f"{quote(database)}.{quote(schema)}.{quote(MANIFEST_TABLE)}"
+        source = f"{quote_name(database)}.{quote_name(schema)}.{quote_name(MANIFEST_TABLE)}"
         for table, manifest in con.execute(f"SELECT table_name, manifest FROM {source}").fetchall():
             releases[(database.casefold(), schema.casefold(), table.casefold())] = Manifest.from_json(manifest)
     names = {key[2] for key in releases}
@@ -119,15 +119,14 @@ def _body(definition: str) -> str:
 
 def parquet_manifest(con: duckdb.DuckDBPyConnection, path: str) -> Manifest | None:
     """The manifest in the metadata of a Parquet file, or of all the files of a glob; None where there is none."""
-    key = f"decode(key) = {text(METADATA_KEY)}"
+    key = f"decode(key) = {quote_text(METADATA_KEY)}"
     try:
         with con.cursor() as aside:  # a failed look must not end a transaction of the connection
             rows = aside.execute(
-                f"SELECT value FROM parquet_kv_metadata({text(path)}) WHERE {key} GROUP BY file_name, value"
+                f"SELECT value FROM parquet_kv_metadata({quote_text(path)}) WHERE {key} GROUP BY file_name, value"
             ).fetchall()
-            files = (
-                aside.execute(f"SELECT count(*) FROM parquet_file_metadata({text(path)})").fetchall() if rows else []
-            )
+            counted = f"SELECT count(*) FROM parquet_file_metadata({quote_text(path)})"
+            files = aside.execute(counted).fetchall() if rows else []
     except duckdb.Error:
         return None
     if not rows:

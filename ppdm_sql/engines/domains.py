@@ -5,26 +5,9 @@ from __future__ import annotations
 from datetime import date, datetime
 from decimal import Decimal
 
+from ppdm_sql.engines.quoting import quote_text
 from ppdm_sql.policy.binding import BoundColumn
 from ppdm_sql.policy.domain import Grid, Scalar, Values
-
-
-def quote(name: str) -> str:
-    """A name as SQL writes it.
-
-    >>> quote('a"b')
-    '"a""b"'
-    """
-    return '"' + name.replace('"', '""') + '"'
-
-
-def text(value: str) -> str:
-    """A string constant.
-
-    >>> text("it's")
-    "'it''s'"
-    """
-    return "'" + value.replace("'", "''") + "'"
 
 
 def point(column: BoundColumn, index: str) -> str:
@@ -64,5 +47,5 @@ def constant(value: Scalar) -> str:
     if isinstance(value, Decimal):
         return f"{value:f}"
     if isinstance(value, date | datetime):
-        return text(value.isoformat(sep=" ") if isinstance(value, datetime) else value.isoformat())
-    return text(value)
+        return quote_text(value.isoformat(sep=" ") if isinstance(value, datetime) else value.isoformat())
+    return quote_text(value)

@@ -14,7 +14,8 @@ from typing import Any
 from sqlglot import exp
 
 from ppdm_sql.engines.constants import grid_units
-from ppdm_sql.engines.domains import point, quote
+from ppdm_sql.engines.domains import point
+from ppdm_sql.engines.quoting import quote_name
 from ppdm_sql.policy.binding import BoundColumn
 from ppdm_sql.policy.domain import Grid
 
@@ -59,7 +60,7 @@ def cuts(run: Run, column: BoundColumn, constants: Sequence[exp.Expr]) -> list[i
     assert isinstance(grid, Grid)
     known = {value.sql(dialect="duckdb"): grid_units(value, column) for value in constants}
     searched = [text for text, units in known.items() if units is None]
-    tests = [f"{quote(column.name)} {sign} ({text})" for text in searched for sign in (">=", ">")]
+    tests = [f"{quote_name(column.name)} {sign} ({text})" for text in searched for sign in (">=", ">")]
     found = set(_search(run, column, tests))
     return sorted(found.union(places_of(grid, [units for units in known.values() if units is not None])))
 
@@ -83,7 +84,7 @@ def _search(run: Run, column: BoundColumn, tests: Sequence[str]) -> Iterator[int
     while any(a < b for a, b in zip(low, high, strict=True)):
         stride = [max(1, (b - a) // FAN) for a, b in zip(low, high, strict=True)]
         asked = [
-            f"(SELECT min(r) FROM (SELECT r, {point(column, f'{a} + r * {s}')} AS {quote(column.name)} "
+            f"(SELECT min(r) FROM (SELECT r, {point(column, f'{a} + r * {s}')} AS {quote_name(column.name)} "
             f"FROM range({-(-(b - a) // s)}) AS t(r)) WHERE {test})"
             for test, a, b, s in zip(tests, low, high, stride, strict=True)
         ]

@@ -16,9 +16,10 @@ from sqlglot import exp
 
 from ppdm_sql.channels.cells import Cell, Cells
 from ppdm_sql.engines.arithmetic import cells_by_arithmetic
-from ppdm_sql.engines.domains import listed, point, quote
+from ppdm_sql.engines.domains import listed, point
 from ppdm_sql.engines.intervals import Run, compared_constants, cuts
 from ppdm_sql.engines.powers import degree, power_sum
+from ppdm_sql.engines.quoting import quote_name
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.policy.binding import BoundColumn
 from ppdm_sql.policy.domain import Grid
@@ -114,7 +115,7 @@ class _Points:
 
 def _points(run: Run, asked: Asked) -> _Points:
     column, terms, values, labels = asked
-    name = quote(column.name)
+    name = quote_name(column.name)
     numbers = tuple(f"COALESCE({value.sql(dialect='duckdb')}, 0e0)" for value in values)
     grid = column.domain
     if not isinstance(grid, Grid):
@@ -143,13 +144,15 @@ def _stretches(column: BoundColumn, grid: Grid, places: Sequence[int], powers: S
         for a, b in itertools.pairwise(places)
     )
     names = "".join(f", s{i}" for i in range(len(powers)))
-    relation = f"SELECT {point(column, 'i')} AS {quote(column.name)}, w{names} FROM (VALUES {rows}) AS t(i, w{names})"
+    relation = (
+        f"SELECT {point(column, 'i')} AS {quote_name(column.name)}, w{names} FROM (VALUES {rows}) AS t(i, w{names})"
+    )
     return _Points(relation, tuple(f"s{i} / w" for i in range(len(powers))))
 
 
 def _cells_statement(axis: int, asked: Asked, points: _Points, width: int) -> str:
     column, terms, values, labels = asked
-    name = quote(column.name)
+    name = quote_name(column.name)
     null = f"SELECT NULL AS {name}, "
     relation = f"SELECT *, FALSE AS fixed FROM ({points.relation})"
     if column.nulls == "value":

@@ -9,9 +9,10 @@ from typing import TypeVar
 
 import duckdb
 
+from ppdm_sql.engines.quoting import quote_name
 from ppdm_sql.errors import QueryError, TargetError
 from ppdm_sql.policy.manifest import MANIFEST_TABLE
-from ppdm_sql.publishing.names import nearest, quote_name
+from ppdm_sql.publishing.names import nearest
 from ppdm_sql.publishing.statements import Kind
 
 Result = TypeVar("Result")

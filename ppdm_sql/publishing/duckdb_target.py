@@ -10,12 +10,12 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from ppdm_sql.engines.quoting import quote_name, quote_text
 from ppdm_sql.errors import TargetError
 from ppdm_sql.policy import Manifest
 from ppdm_sql.policy.manifest import MANIFEST_TABLE
 from ppdm_sql.publishing.layout import Layout
 from ppdm_sql.publishing.memory import bounded
-from ppdm_sql.publishing.names import quote_name, quote_text
 from ppdm_sql.publishing.pipeline import Batches
 from ppdm_sql.publishing.targets import Writer, writing
 

@@ -13,8 +13,8 @@ from typing import IO
 import duckdb
 import pyarrow as pa
 
+from ppdm_sql.engines.quoting import quote_name
 from ppdm_sql.publishing.database import Place, changing, check_free, transaction, write_manifest
-from ppdm_sql.publishing.names import quote_name
 from ppdm_sql.publishing.pipeline import Batches
 from ppdm_sql.publishing.query_source import Parameters, Perturbed, perturb_query, relation_of
 from ppdm_sql.publishing.statements import CreatePerturbed

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ppdm_sql.errors import KeyFileError
@@ -51,6 +52,25 @@ def load_key(path: str | Path) -> bytes:
     except FileNotFoundError:
         pass
     return create_key(path)
+
+
+@contextmanager
+def key_in(path: Path) -> Iterator[bytes]:
+    """The key in a file, made where there is none; a file made for a publication that failed is taken back."""
+    try:
+        secret = read_key(path)
+    except FileNotFoundError:
+        made = True
+    else:
+        made = False
+    # Out of the handler, for an exception remembers the one it was raised in.
+    secret = create_key(path) if made else secret
+    try:
+        yield secret
+    except BaseException:
+        if made:
+            remove_key(path)
+        raise
 
 
 def read_key(path: Path) -> bytes:

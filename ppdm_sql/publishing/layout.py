@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 from duckdb.sqltypes import DuckDBPyType
 
+from ppdm_sql.engines.quoting import quote_name, quote_text
 from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy import BoundColumn, ColumnPolicy, Policy, bind
 from ppdm_sql.policy.domain import Values
 from ppdm_sql.policy.types import parse_type
-from ppdm_sql.publishing.names import nearest, quote_name, quote_text
+from ppdm_sql.publishing.names import nearest
 from ppdm_sql.publishing.sources import Source
 from ppdm_sql.publishing.transport import travelling
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import duckdb
 
 from ppdm_sql.engines.catalog import Catalog
+from ppdm_sql.engines.quoting import quote_name, quote_text
 from ppdm_sql.policy import BoundColumn, Manifest, ReleasedColumn
 from ppdm_sql.policy.domain import Grid
 from ppdm_sql.policy.retention import gamma_of_retention
 from ppdm_sql.publishing.granularity import describe_point, describe_step
-from ppdm_sql.publishing.names import quote_name, quote_text
 from ppdm_sql.publishing.views import PREFIX
 
 _SHOWN_VALUES = 8

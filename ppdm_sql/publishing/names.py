@@ -1,4 +1,4 @@
-"""Names and texts inside SQL, quoted; and names that a reader may have meant."""
+"""Paths inside SQL, quoted; and names that a reader may have meant."""
 
 from __future__ import annotations
 
@@ -6,26 +6,10 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
+from ppdm_sql.engines.quoting import quote_text
+
 PATTERN = "*?["
 """Characters that make a path a pattern of paths."""
-
-
-def quote_name(name: str) -> str:
-    """An identifier that may hold anything.
-
-    >>> quote_name('my "own" table')
-    '"my ""own"" table"'
-    """
-    return '"' + name.replace('"', '""') + '"'
-
-
-def quote_text(text: str) -> str:
-    """A string literal.
-
-    >>> quote_text("it's")
-    "'it''s'"
-    """
-    return "'" + text.replace("'", "''") + "'"
 
 
 def quote_path(path: str | Path) -> str:

@@ -15,7 +15,7 @@ from tqdm import tqdm
 from ppdm_sql.errors import KeyFileError
 from ppdm_sql.policy import Manifest, Policy, ReleasedColumn, load_policy
 from ppdm_sql.policy.types import parse_type
-from ppdm_sql.publishing.keyfile import KEY_BYTES, create_key, read_key, remove_key
+from ppdm_sql.publishing.keyfile import KEY_BYTES, key_in, read_key
 from ppdm_sql.publishing.layout import Layout, lay_out
 from ppdm_sql.publishing.mechanisms import mechanism_of
 from ppdm_sql.publishing.perturbing import Perturbation
@@ -129,20 +129,8 @@ def _key(key: str | Path | bytes) -> Iterator[bytes]:
     if isinstance(key, bytes):
         yield key
         return
-    path = Path(key)
-    try:
-        secret = read_key(path)
-    except FileNotFoundError:
-        secret = None
-    if secret is not None:
+    with key_in(Path(key)) as secret:
         yield secret
-        return
-    secret = create_key(path)
-    try:
-        yield secret
-    except BaseException:
-        remove_key(path)
-        raise
 
 
 def _bar(progress: bool | None, table: str, rows: int | None) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 
 from ppdm_sql.errors import KeyFileError
-from ppdm_sql.publishing.keyfile import create_key, read_key, remove_key
+from ppdm_sql.publishing.keyfile import key_in, read_key
 
 
 def key_path(con: duckdb.DuckDBPyConnection, text: str) -> Path:
@@ -38,19 +38,8 @@ def secret_in(path: Path | None) -> Iterator[bytes]:
             "publishing needs a key: say SET ppdm_key = 'my.key' first. It is a file that only you may read, made "
             "where there is none yet; keep it apart from what you publish."
         )
-    try:
-        secret = read_key(path)
-    except FileNotFoundError:
-        pass
-    else:
+    with key_in(path) as secret:
         yield secret
-        return
-    secret = create_key(path)
-    try:
-        yield secret
-    except BaseException:
-        remove_key(path)
-        raise
 
 
 def database_files(con: duckdb.DuckDBPyConnection) -> list[Path]:

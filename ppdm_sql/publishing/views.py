@@ -22,13 +22,13 @@ import pyarrow as pa
 from duckdb.func import FunctionNullHandling, PythonUDFType
 from ppdm_udfs import RowError, perturb, row_blocks, subkey
 
+from ppdm_sql.engines.quoting import quote_name
 from ppdm_sql.errors import PpdmError, QueryError, SourceError
 from ppdm_sql.policy import BoundColumn, Manifest
 from ppdm_sql.policy.manifest import MANIFEST_TABLE
 from ppdm_sql.policy.types import parse_type
 from ppdm_sql.publishing.database import Place, changing, check_free, in_transaction, transaction, write_manifest
 from ppdm_sql.publishing.mechanisms import mechanism_of
-from ppdm_sql.publishing.names import quote_name
 from ppdm_sql.publishing.pipeline import Batches
 from ppdm_sql.publishing.query_source import Perturbed, perturb_query, relation_of
 from ppdm_sql.publishing.statements import CreatePerturbed
