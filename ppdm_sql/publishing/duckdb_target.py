@@ -128,11 +128,12 @@ def _present(target: Path, where: str) -> Present:
                 "SELECT table_name, FALSE FROM duckdb_tables() WHERE database_name = 'present' UNION ALL "
                 "SELECT view_name, TRUE FROM duckdb_views() WHERE database_name = 'present' AND NOT internal"
             ).fetchall()
+            released = _released(looking) if (MANIFEST_TABLE, False) in found else set()
     except duckdb.Error as error:
         reason = type(error).__name__
     else:
-        names = {name for name, _ in found}
-        if found and MANIFEST_TABLE not in names:
+        others = [name for name, view in found if not view and name != MANIFEST_TABLE and name.lower() not in released]
+        if (found and (MANIFEST_TABLE, False) not in found) or others:
             raise TargetError(
                 f"{where} is a database that is not a release: a release must not travel with other data. Name a file "
                 "that does not exist yet."
@@ -140,3 +141,9 @@ def _present(target: Path, where: str) -> Present:
         tables = tuple(name for name, view in found if not view and name != MANIFEST_TABLE)
         return Present(tables, tuple(name for name, view in found if view))
     raise TargetError(f"{where} exists and is no DuckDB file that can be opened ({reason}). Name another file.")
+
+
+def _released(looking: duckdb.DuckDBPyConnection) -> set[str]:
+    """The tables that were published into the file."""
+    rows = looking.execute(f"SELECT lower(table_name) FROM present.main.{MANIFEST_TABLE}").fetchall()
+    return {name for (name,) in rows}

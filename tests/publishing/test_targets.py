@@ -145,6 +145,15 @@ def test_a_replaced_table_leaves_no_bytes(tmp_path):
     assert rows_of(tmp_path / "r.duckdb", "b")[:1] == [("otherword0",)]
 
 
+def test_a_release_that_somebody_put_other_tables_into_is_left_alone(table, tmp_path):
+    path = tmp_path / "r.duckdb"
+    publish(table, POLICY, to=path, key=KEY)
+    with duckdb.connect(str(path)) as con:
+        con.execute("CREATE TABLE originals (x INTEGER)")
+    with pytest.raises(TargetError, match="must not travel with other data"):
+        publish(table, OTHER, to=path, key=KEY)
+
+
 def test_a_database_that_is_no_release_is_left_alone(table, tmp_path):
     path = tmp_path / "r.duckdb"
     for statement in ("CREATE TABLE a (x INTEGER)", "DROP TABLE a; CREATE VIEW a AS SELECT 1", "DROP VIEW a"):
