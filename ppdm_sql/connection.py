@@ -12,10 +12,12 @@ import duckdb
 
 from ppdm_sql.compiling import compile_statement
 from ppdm_sql.dbapi import as_dbapi
+from ppdm_sql.engines.catalog import RECONSTRUCTED
 from ppdm_sql.engines.embedded import EmbeddedEngine, first_line
+from ppdm_sql.engines.quoting import quote_text
 from ppdm_sql.errors import QueryError
 from ppdm_sql.explain import explain_rewritten
-from ppdm_sql.publishing.statements import PublishingText, split_publishing
+from ppdm_sql.publishing.statements import CreateReconstructed, PublishingText, split_publishing
 from ppdm_sql.relation import Guard, Relation, plain_or_same, stored
 from ppdm_sql.results import Results
 from ppdm_sql.rewrite.parse import Parameters
@@ -230,12 +232,23 @@ class Connection(Results):
         """Run a publishing statement; None where it has no result."""
         from ppdm_sql.publishing.running import run_publishing  # noqa: PLC0415  # heavy, and an analyst never needs it
 
+        if isinstance(text.statement, CreateReconstructed):
+            self._store_answer(text.statement, parameters)
+            return None
         con, session = self._con, self._session
         reads_release = functools.partial(session.reads_release, con)
         done = run_publishing(text.statement, con, session.key, session.catalog(con), reads_release, parameters)
         session.key = done.key
         session.forget()
         return None if done.result is None else Statement(text.query, "publishing", done.result)
+
+    def _store_answer(self, view: CreateReconstructed, parameters: Parameters) -> None:
+        """Store an answer as plain SQL; the comment tells us, when we read the view, that it is one."""
+        answer = compile_statement(EmbeddedEngine(self._con), self._session, view.query, parameters, "duckdb")
+        create = "CREATE OR REPLACE VIEW" if view.replace else "CREATE VIEW"
+        self._con.execute(f"{create} {view.name} AS {answer}")
+        self._con.execute(f"COMMENT ON VIEW {view.name} IS {quote_text(RECONSTRUCTED)}")
+        self._session.forget()
 
     def _as_it_is(self, run: Callable[..., Result], always: dict[str, Any], given: dict[str, Any]) -> Result:
         """Let DuckDB run what touches no release, with the caller's variables in sight."""

@@ -25,6 +25,9 @@ from ppdm_sql.session import Session
 
 SCANS = re.compile(r"\bpython_scan_all_frames\b", re.IGNORECASE)
 EXPLAIN = re.compile(r"\s*EXPLAIN\s+(?:ANALYZE\s+)?(?=SELECT\b|FROM\b|WITH\b|\()", re.IGNORECASE)
+GENERATED = ("ppdm_scan", "ppdm_groups", "ppdm_sloped")
+"""Names that only our own statements give."""
+
 READERS = (exp.Query, exp.Describe, exp.Show, exp.Summarize)
 
 
@@ -68,6 +71,7 @@ def _understand(
         return as_is
     for table, manifest in touched:
         _check_kind(sql, tree, table, manifest)
+    _check_compiled(sql, tree)
     return _Rewriting(engine, session, as_is, settings).of(bind_parameters(tree, parameters))
 
 
@@ -155,6 +159,7 @@ class _Rewriting:
             refuse(self.as_is.sql, table, "the view reads a release in a form that cannot be checked.", "")
         if isinstance(created.this, exp.Schema):
             refuse(self.as_is.sql, table, "the view renames its columns, which is not supported on a release yet.", "")
+        _check_compiled(self.as_is.sql, created)
         return created.expression
 
 
@@ -168,6 +173,18 @@ def _unread(session: Session, engine: EmbeddedEngine, sql: str) -> Statement:
         remedy = "Use con.explain(..) or ppdm-sql explain." if explained else "Write it as a plain SELECT."
         raise QueryError(f"this statement names a release in a form that cannot be checked: {remedy}")
     return Statement(sql, "touches no release: runs in DuckDB as it is")
+
+
+def _check_compiled(sql: str, tree: exp.Expr) -> None:
+    """Refuse to reconstruct what is reconstructed already: the text that `compile` gives, in a query or a view."""
+    for alias in tree.find_all(exp.TableAlias):
+        if alias.name in GENERATED:
+            refuse(
+                sql,
+                alias,
+                "this is an answer that was compiled already, and would be reconstructed twice.",
+                "Ask the query that it was made from, or store it by CREATE RECONSTRUCTED VIEW.",
+            )
 
 
 def _check_kind(sql: str, tree: exp.Expr, table: exp.Table, manifest: Manifest | None) -> None:

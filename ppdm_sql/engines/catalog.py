@@ -13,6 +13,9 @@ from ppdm_sql.engines.quoting import quote_name, quote_text
 from ppdm_sql.errors import ReleaseError
 from ppdm_sql.policy.manifest import MANIFEST_TABLE, METADATA_KEY, Manifest
 
+RECONSTRUCTED = "ppdm_sql: the answer to a query on a release"
+"""The comment of a view that holds estimates, and no perturbed values."""
+
 TEXT_FUNCTIONS = ("query", "query_table", "json_execute_serialized_sql", "read_duckdb")
 """Functions of DuckDB that run SQL, or read a table, given as text."""
 
@@ -67,7 +70,10 @@ def read_catalog(con: duckdb.DuckDBPyConnection, extra: Mapping[Name, Manifest])
             releases[(database.casefold(), schema.casefold(), table.casefold())] = Manifest.from_json(manifest)
     names = {key[2] for key in releases}
     known = {key[2] for key in extra}
-    found = con.execute("SELECT view_name, sql FROM duckdb_views() WHERE NOT internal").fetchall()
+    found = con.execute(
+        "SELECT view_name, sql FROM duckdb_views() "
+        f"WHERE NOT internal AND comment IS DISTINCT FROM {quote_text(RECONSTRUCTED)}"
+    ).fetchall()
     views = {name.casefold(): sql or "" for name, sql in found if name.casefold() not in known}
     macros = con.execute(
         "SELECT function_name, macro_definition FROM duckdb_functions() "

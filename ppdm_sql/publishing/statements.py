@@ -12,6 +12,7 @@
     [IDENTIFIED BY (column, ..)]
 
     CREATE [OR REPLACE] PERTURBED VIEW name AS SELECT .. PERTURB (..) IDENTIFIED BY (..)
+    CREATE [OR REPLACE] RECONSTRUCTED VIEW name AS SELECT ..     the answer to a query, as plain SQL for any client
     DROP PERTURBED TABLE | VIEW [IF EXISTS] name
     SHOW PERTURBED TABLES
     DESCRIBE PERTURBED name
@@ -36,7 +37,13 @@ from ppdm_sql.publishing.words import Words, tokens_of
 
 Kind: TypeAlias = Literal["table", "view"]
 
-_MENTIONED = re.compile(r"\bPERTURBED\b|\bPPDM_KEY\b", re.IGNORECASE)
+_MENTIONED = re.compile(r"\bPERTURBED\b|\bRECONSTRUCTED\b|\bPPDM_KEY\b", re.IGNORECASE)
+_NAME = r'(?:"(?:[^"]|"")+"|\w+)'
+_RECONSTRUCTED = re.compile(
+    rf"\s*CREATE\s+(?P<replace>OR\s+REPLACE\s+)?RECONSTRUCTED\s+VIEW\s+(?P<name>{_NAME}(?:\s*\.\s*{_NAME})*)\s+AS\b"
+    r"(?P<query>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
 _BEGUN = re.compile(r"\s*(CREATE|DROP|SHOW|DESC|DESCRIBE)\b.*?\bPERTURBED\b", re.IGNORECASE | re.DOTALL)
 _SCOPES = ("SESSION", "LOCAL", "GLOBAL")
 _RESET = re.compile(r"\s*RESET\s+((SESSION|LOCAL|GLOBAL)\s+)?PPDM_KEY\s*;?\s*", re.IGNORECASE)
@@ -52,6 +59,15 @@ class CreatePerturbed:
     policy: Policy
     replace: bool = False
     to: str | None = None
+
+
+@dataclass(frozen=True)
+class CreateReconstructed:
+    """Store the answer to a query on a release as a view that needs none of our code; `name` is SQL."""
+
+    name: str
+    query: str
+    replace: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,6 +99,7 @@ class SetKey:
 
 
 PublishingStatement: TypeAlias = CreatePerturbed | DropPerturbed | ShowPerturbed | DescribePerturbed | SetKey
+OurStatement: TypeAlias = PublishingStatement | CreateReconstructed
 
 
 @dataclass(frozen=True)
@@ -90,7 +107,7 @@ class PublishingText:
     """A statement of ours as it was written; DuckDB, which could not read it, never sees it."""
 
     query: str
-    statement: PublishingStatement
+    statement: OurStatement
     type: None = None
     named_parameters: frozenset[str] = frozenset()
 
@@ -120,7 +137,7 @@ def split_publishing(text: str) -> list[str | PublishingText]:
     return pieces if any(isinstance(piece, PublishingText) for piece in pieces) else [text]
 
 
-def publishing_statement(sql: str) -> PublishingStatement | None:
+def publishing_statement(sql: str) -> OurStatement | None:
     """Read one statement; None where it is not about publishing, and is somebody else's to read.
 
     Raises QueryError where it is and cannot be read, PolicyError where the policy in it breaks a rule.
@@ -132,6 +149,8 @@ def publishing_statement(sql: str) -> PublishingStatement | None:
         return None
     if _RESET.fullmatch(sql):
         return SetKey(None)
+    if match := _RECONSTRUCTED.fullmatch(sql):
+        return CreateReconstructed(match["name"], match["query"].strip().rstrip(";"), match["replace"] is not None)
     tokens = tokens_of(sql)
     if tokens is None:
         if _BEGUN.match(sql):
@@ -144,7 +163,7 @@ def publishing_statement(sql: str) -> PublishingStatement | None:
 
 def _read(sql: str, tokens: Sequence[Token]) -> PublishingStatement | None:
     words = Words(sql, tokens)
-    statement: PublishingStatement
+    statement: OurStatement
     if words.take("CREATE", "PERTURBED"):
         statement = _create(words, replace=False)
     elif words.take("CREATE", "OR", "REPLACE", "PERTURBED"):

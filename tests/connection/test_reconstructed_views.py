@@ -1,0 +1,69 @@
+"""CREATE RECONSTRUCTED VIEW: answers stored in the release, read by any DuckDB client."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+
+import duckdb
+import pytest
+
+import ppdm_sql
+from ppdm_sql.errors import PpdmError, Unsupported
+
+QUERY = "SELECT sex, count(*) AS n, ppdm_error(count(*)) AS e FROM people WHERE age > 40 AND hours > 30 GROUP BY sex"
+
+
+@pytest.fixture
+def path(release, tmp_path):
+    copy = tmp_path / "people.duckdb"
+    shutil.copy(release(0.5), copy)
+    return copy
+
+
+def test_a_stock_client_reads_the_estimates(path):
+    with ppdm_sql.connect(path) as con:
+        expected = sorted(con.execute(QUERY).fetchall())
+        con.execute(f'CREATE RECONSTRUCTED VIEW "older people" AS {QUERY};')
+        assert sorted(con.execute('SELECT * FROM "older people"').fetchall()) == expected
+        assert con.execute('SELECT max(n) FROM "older people"').fetchone() == (max(row[1] for row in expected),)
+    code = (
+        "import duckdb, sys; con = duckdb.connect(sys.argv[1], read_only=True); "
+        "print(sorted(con.execute('SELECT * FROM \"older people\"').fetchall())); con.close(); "
+        "print('ppdm_sql' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [str(expected), "False"]
+
+
+def test_it_can_be_replaced_and_dropped(path):
+    with ppdm_sql.connect(path) as con:
+        con.execute("CREATE RECONSTRUCTED VIEW v AS SELECT count(*) AS n FROM people WHERE age > ?", [40])
+        first = con.execute("FROM v").fetchall()
+        with pytest.raises(duckdb.Error, match="already exists"):
+            con.execute("CREATE RECONSTRUCTED VIEW v AS SELECT count(*) AS n FROM people WHERE age > 60")
+        con.execute("create or replace reconstructed view main.v as SELECT count(*) AS n FROM people WHERE age > 60")
+        assert con.execute("FROM v").fetchall() < first
+        con.execute("DROP VIEW v")
+        with pytest.raises(duckdb.Error):
+            con.execute("FROM v")
+
+
+def test_what_cannot_be_one_statement_is_refused_and_nothing_is_stored(path):
+    with ppdm_sql.connect(path) as con:
+        for query in ("SELECT max(age) FROM people", "SELECT age, count(*) FROM people GROUP BY age", "SELECT 1"):
+            with pytest.raises(PpdmError):
+                con.execute(f"CREATE RECONSTRUCTED VIEW v AS {query}")
+        assert con._con.execute("SELECT count(*) FROM duckdb_views() WHERE view_name = 'v'").fetchall() == [(0,)]
+
+
+def test_a_compiled_answer_is_not_reconstructed_twice(path):
+    with ppdm_sql.connect(path) as con:
+        text = con.compile(QUERY)
+        with pytest.raises(Unsupported, match="reconstructed twice"):
+            con.execute(text)
+        con._con.execute(f"CREATE VIEW pasted AS {text}")
+        con.execute("CREATE TEMP TABLE other (a INTEGER)")
+        with pytest.raises(Unsupported, match="reconstructed twice"):
+            con.execute("SELECT * FROM pasted")
