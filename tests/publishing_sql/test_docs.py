@@ -15,7 +15,7 @@ PAGE = Path(__file__).parents[2] / "examples" / "publishing_in_sql.md"
 def test_the_page_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"^```sql\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     with ppdm_sql.connect() as con:
         for block in blocks:
             con.execute(block)
