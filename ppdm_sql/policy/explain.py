@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 
 from ppdm_sql.policy.binding import bind
@@ -63,8 +63,10 @@ def _identity(policy: Policy) -> str:
 
 
 def _column(policy: Policy, column: ColumnPolicy, type_name: str | None) -> list[str]:
-    size = _size(column, type_name)
+    guess, condition = _guess(column) if type_name is None else (type_name, "")
+    size = _size(column, guess)
     count = "its size depends on the column's type" if size is None else f"{size:,} value{'' if size == 1 else 's'}"
+    count += condition
     outside = "becomes the nearest point of it" if column.outside == "clamp" else "is refused"
     lines = [
         f"{column.name}: perturbed",
@@ -78,6 +80,20 @@ def _column(policy: Policy, column: ColumnPolicy, type_name: str | None) -> list
         first, *rest = _chances(Retention("retain", retain), drawn)
         lines += [f"  at level {name}: {first.strip()}", *(f"  {line}" for line in rest)]
     return lines
+
+
+def _guess(column: ColumnPolicy) -> tuple[str | None, str]:
+    """The type that a domain without a step looks made for, and how to say that it is a guess."""
+    domain = column.domain
+    if not isinstance(domain, Range):
+        return None, ""
+    if isinstance(domain.low, datetime):
+        return ("TIMESTAMP", "") if isinstance(domain.step, timedelta) else (None, "")
+    if isinstance(domain.low, date):
+        return "DATE", ", if the column holds dates"
+    if isinstance(domain.low, int) and isinstance(domain.high, int) and domain.step is None:
+        return "HUGEINT", ", if the column holds whole numbers"
+    return None, ""
 
 
 def _size(column: ColumnPolicy, type_name: str | None) -> int | None:
@@ -99,7 +115,8 @@ def _size(column: ColumnPolicy, type_name: str | None) -> int | None:
 def _domain(column: ColumnPolicy) -> str:
     domain = column.domain
     if isinstance(domain, Values):
-        shown = ", ".join(str(value) for value in domain.values[:_SHOWN_VALUES])
+        words = [str(value).lower() if isinstance(value, bool) else str(value) for value in domain.values]
+        shown = ", ".join(words[:_SHOWN_VALUES])
         return f"{shown}, .." if domain.size > _SHOWN_VALUES else shown
     assert isinstance(domain, Range)
     text = f"{domain.low} to {domain.high}"

@@ -36,14 +36,14 @@ def test_without_types():
     text = explain_policy(load_policy(TEXT))
     assert "Table 'adult'" in text
     assert "A row is known by id, which must be unique and never NULL." in text
-    assert "domain: 17 to 90 (its size depends on the column's type)" in text
+    assert "domain: 17 to 90 (74 values, if the column holds whole numbers)" in text
     assert "retention 0.3 (as declared)" in text
     assert "domain: 0 to 100 by 0.5 (201 values)" in text
     assert "the largest that epsilon = 2 allows" in text
     assert "domain: Sales, Tech (2 values)" in text
     assert "retention 0.7273 (the largest that privacy rho1 = 0.1 to rho2 = 0.5 allows): gamma 9, epsilon 2.197" in text
-    assert "by 15 minutes (its size depends on the column's type)" in text
-    assert "retention: whatever gamma = 9 allows on this domain" in text
+    assert "by 15 minutes (97 values)" in text
+    assert "the largest that gamma = 9 allows" in text
     assert "ssn: dropped, never released" in text
     assert text.endswith("All other columns are released as they are.")
 
