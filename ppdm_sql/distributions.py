@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,7 +25,7 @@ from ppdm_sql.rewrite.domain_groups import (
 )
 from ppdm_sql.rewrite.plan import Plan
 from ppdm_sql.rewrite.scan import covariance_name, estimate_name, key_name
-from ppdm_sql.rewrite.states import GROUP, axes_of_answer, targets
+from ppdm_sql.rewrite.states import GROUP, MAX_STATES, axes_of_answer, targets
 
 Array = npt.NDArray[np.float64]
 MAX_ENTRIES = 4_000_000
@@ -77,6 +78,7 @@ class _Outcomes:
 
 def reconstruct_domain_groups(engine: Engine, plan: Plan) -> pa.Table:
     """Every group with its totals and their covariances, under the names the outer SELECT reads."""
+    _check_size(plan)
     outcomes = _outcomes(plan)
     by = _by_bayes if plan.method == "bayes" else _by_inversion
     scanned, results = by(engine, plan, outcomes)
@@ -85,6 +87,17 @@ def reconstruct_domain_groups(engine: Engine, plan: Plan) -> pa.Table:
     places = np.nonzero(rows)
     columns = _keys(plan, scanned, outcomes, places)
     return pa.table(columns | {name: pa.array(values[places]) for name, values in results.items()})
+
+
+def _check_size(plan: Plan) -> None:
+    """Refuse what would fill memory: all combinations of cells are looked at, whether anybody is in them or not."""
+    axes = {*plan.key_axes, *(axes_of_answer(plan) if plan.method == "bayes" else ())}
+    states = math.prod(len(plan.axes[axis].cells) for axis in axes)
+    if states > MAX_STATES:
+        raise Unsupported(
+            f"Unsupported: the groups and conditions on perturbed columns have {states:,} combinations, and at most "
+            f"{MAX_STATES:,} are reconstructed. Group by coarser expressions, or by fewer."
+        )
 
 
 def _keys(
@@ -110,8 +123,8 @@ def _outcomes(plan: Plan) -> _Outcomes:
         planned = plan.axes[axis]
         used = sorted({label.index for label in plan.query.labels.values() if label.axis == axis})
         rows = zip(*(planned.label_values[i].to_pylist() for i in used), strict=True)
-        numbers: dict[tuple[object, ...], int] = {}
-        index = np.array([numbers.setdefault(row, len(numbers)) for row in rows], dtype=np.int64)
+        numbers: dict[str, int] = {}  # by text, for a label may be a list or a struct
+        index = np.array([numbers.setdefault(repr(row), len(numbers)) for row in rows], dtype=np.int64)
         of_cell.append(index)
         firsts.append(np.unique(index, return_index=True)[1])
     return _Outcomes(tuple(of_cell), tuple(firsts))
@@ -193,8 +206,15 @@ def _by_bayes(engine: Engine, plan: Plan, outcomes: _Outcomes) -> tuple[_Scanned
     wanted = targets(plan, order)
     merged = {i: outcomes.merge((fit.x * target).sum(axis=rest)) for i, target in wanted.items()}
     results = {estimate_name(i): values for i, values in merged.items()}
-    if plan.query.squares:
+    if plan.query.squares and observed.size:
+        if math.prod(outcomes.shape) * math.prod(observed.shape[1:]) > MAX_ENTRIES:
+            raise Unsupported(
+                "Unsupported: error bars of so many groups by Bayes. Group by a coarser expression, or leave them out."
+            )
         results |= _bayes_covariances(plan, outcomes, wanted, (fit, observed, axes))
+    elif plan.query.squares:
+        empty = np.zeros((0, *outcomes.shape))
+        results |= {covariance_name(one, other): empty for one, other in plan.query.squares}
     return scanned, results
 
 

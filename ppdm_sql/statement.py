@@ -19,6 +19,7 @@ from ppdm_sql.rewrite.passes import AGGREGATE, UNDERSTAND, run
 from ppdm_sql.rewrite.plan import Plan, make_plan
 from ppdm_sql.rewrite.query import Query
 from ppdm_sql.rewrite.refuse import place, refuse
+from ppdm_sql.rewrite.scopes import with_query
 from ppdm_sql.rewrite.settings import Settings
 from ppdm_sql.rewrite.shape import check_rows, is_aggregate, touches_perturbed
 from ppdm_sql.session import Session
@@ -83,21 +84,24 @@ class _Rewriting:
         self.plans: list[Plan] = []
         self.groups: pa.Table | None = None
         self.rows = False
+        self.exact = False
 
     def of(self, tree: exp.Expr) -> Statement:
         """The statement that runs in the place of `tree`."""
         before = tree
-        tree = inline(self.as_is.sql, tree, self.is_release, self.definition)
+        tree = inline(self.as_is.sql, tree, self.is_release, self.definition, self.columns_of)
         for select in reversed(list(tree.find_all(exp.Select))):
             if reads_directly(select, self.is_release):
                 replacement = self.select(select, select is tree)
                 tree = replacement if select is tree else tree
                 if replacement is not select and select is not tree:
                     select.replace(replacement)
-        if not self.plans and not self.rows:
-            return replace(self.as_is, why="no perturbed column takes part: runs in DuckDB as it is, and is exact")
-        why = "reconstructed" if self.plans else "reads rows: they are the release's own, perturbed"
-        if not self.plans and tree == before:
+        why = "reads rows: they are the release's own, perturbed"
+        if self.plans:
+            why = "reconstructed"
+        elif not self.rows:
+            why = "no perturbed column takes part: the answer is exact"
+        elif tree == before:
             return replace(self.as_is, why=why)
         text = tree.sql(dialect=self.engine.dialect, copy=False)
         return Statement(self.as_is.sql, why, text, self.groups, tuple(self.plans), reads_only=True, tree=tree)
@@ -109,8 +113,13 @@ class _Rewriting:
         manifest = self.manifest(table) if isinstance(table, exp.Table) else None
         if manifest is None:
             refuse(sql, select, "a release can only be read in FROM, not joined, yet.", "Ask the release by itself.")
-        query = run(UNDERSTAND, Query(sql, select, table, manifest, self.settings))
+        query = run(
+            UNDERSTAND,
+            Query(sql, select, table, manifest, self.settings, self.session.catalog(self.engine.con).aggregates),
+        )
         if not touches_perturbed(query):
+            self.exact = True
+            _hide_perturbed(query)
             return select
         if not is_aggregate(query):
             if not outermost:
@@ -146,12 +155,17 @@ class _Rewriting:
         """Whether a table is a release."""
         return self.manifest(table) is not None
 
+    def columns_of(self, table: exp.Table) -> frozenset[str] | None:
+        """The columns of a release; None for other tables."""
+        manifest = self.manifest(table) if with_query(table) is None else None
+        return None if manifest is None else frozenset(column.name.casefold() for column in manifest.columns)
+
     def definition(self, table: exp.Table) -> exp.Query | None:
         """The query behind a view that reads a release."""
         catalog = self.session.catalog(self.engine.con)
         if isinstance(table.this, exp.Func) or catalog.release(table) is not None:
             return None
-        text = catalog.views.get(table.name.casefold())
+        text = catalog.view(table)
         created = parse(text) if text else None
         if created is None:
             return None
@@ -173,6 +187,16 @@ def _unread(session: Session, engine: EmbeddedEngine, sql: str) -> Statement:
         remedy = "Use con.explain(..) or ppdm-sql explain." if explained else "Write it as a plain SELECT."
         raise QueryError(f"this statement names a release in a form that cannot be checked: {remedy}")
     return Statement(sql, "touches no release: runs in DuckDB as it is")
+
+
+def _hide_perturbed(query: Query) -> None:
+    """Let a SELECT that needs no perturbed column see none: whatever slipped through fails instead of reading one."""
+    exact = [exp.column(exp.to_identifier(c.name, quoted=True)) for c in query.manifest.columns if c.perturbed is None]
+    alias = exp.TableAlias(this=exp.to_identifier(query.table.alias_or_name, quoted=True))
+    source = query.table.copy()
+    source.set("alias", None)
+    inner = exp.Select(expressions=exact or [exp.true()], from_=exp.From(this=source))
+    query.table.replace(exp.Subquery(this=inner, alias=alias))
 
 
 def _check_compiled(sql: str, tree: exp.Expr) -> None:

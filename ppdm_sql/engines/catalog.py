@@ -28,14 +28,29 @@ class Catalog:
     """What a connection can see of releases at one moment.
 
     `readers` are views and macros that read one or could, `views` has the SQL of the views among them; `plain` are
-    other tables and views that bear a release's name.
+    other tables and views that bear a release's name, `aggregates` the functions that may not pass for plain ones.
     """
 
     releases: Mapping[Name, Manifest] = field(default_factory=dict)
     readers: frozenset[str] = frozenset()
-    views: Mapping[str, str] = field(default_factory=dict)
+    views: Mapping[Name, str] = field(default_factory=dict)
     plain: frozenset[Name] = frozenset()
     current: tuple[str, str] = ("memory", "main")
+    aggregates: frozenset[str] = frozenset()
+
+    def view(self, table: exp.Table) -> str | None:
+        """The SQL of the view that reads a release and that a name means here."""
+        name, schema, database = (part.casefold() for part in (table.name, table.db, table.catalog))
+        here = self.current[0]
+        places = [(database, schema)] if database else [(here, schema), (schema, "main")] if schema else []
+        return next(
+            (
+                self.views[*place, name]
+                for place in places or [("temp", "main"), self.current]
+                if (*place, name) in self.views
+            ),
+            None,
+        )
 
     def release(self, table: exp.Table) -> Manifest | None:
         """The release that a table name means here; in doubt it is one."""
@@ -71,15 +86,21 @@ def read_catalog(con: duckdb.DuckDBPyConnection, extra: Mapping[Name, Manifest])
     names = {key[2] for key in releases}
     known = {key[2] for key in extra}
     found = con.execute(
-        "SELECT view_name, sql FROM duckdb_views() "
+        "SELECT database_name, schema_name, view_name, sql FROM duckdb_views() "
         f"WHERE NOT internal AND comment IS DISTINCT FROM {quote_text(RECONSTRUCTED)}"
     ).fetchall()
-    views = {name.casefold(): sql or "" for name, sql in found if name.casefold() not in known}
+    views = {
+        (database.casefold(), schema.casefold(), name.casefold()): sql or ""
+        for database, schema, name, sql in found
+        if name.casefold() not in known
+    }
     macros = con.execute(
         "SELECT function_name, macro_definition FROM duckdb_functions() "
         "WHERE NOT internal AND macro_definition IS NOT NULL"
     ).fetchall()
-    definitions = {name.casefold(): sql or "" for name, sql in macros} | views
+    definitions: dict[str, str] = {name.casefold(): sql or "" for name, sql in macros}
+    for key, sql in views.items():
+        definitions[key[2]] = f"{definitions.get(key[2], '')} {_body(sql)}"
     suspects = {name for name, sql in definitions.items() if _reaches_further(con, sql)}
     readers = _readers(definitions, names, suspects)
     if not releases and not readers:
@@ -90,9 +111,14 @@ def read_catalog(con: duckdb.DuckDBPyConnection, extra: Mapping[Name, Manifest])
     ).fetchall()
     folded = {(database.casefold(), schema.casefold(), name.casefold()) for database, schema, name in tables}
     plain = frozenset(key for key in folded if key[2] in names and key not in releases)
-    reading = {name: sql for name, sql in views.items() if name in readers}
+    reading = {key: sql for key, sql in views.items() if key[2] in readers}
+    functions = con.execute(
+        "SELECT DISTINCT function_name FROM duckdb_functions() "
+        "WHERE function_type = 'aggregate' OR (NOT internal AND macro_definition IS NOT NULL)"
+    ).fetchall()
+    aggregates = frozenset(name.casefold() for (name,) in functions)
     database, schema = con.execute("SELECT current_database(), current_schema()").fetchall()[0]
-    return Catalog(releases, readers, reading, plain, (database.casefold(), schema.casefold()))
+    return Catalog(releases, readers, reading, plain, (database.casefold(), schema.casefold()), aggregates)
 
 
 def _reaches_further(con: duckdb.DuckDBPyConnection, definition: str) -> bool:

@@ -62,10 +62,10 @@ def measure(run: Run, table: Callable[[str], pa.Table], columns: Sequence[Asked]
 def _plain(run: Run, columns: Mapping[int, Asked]) -> dict[int, Cells]:
     width = max(len(values) for _, _, values, _ in columns.values())
     parts = [_cells_statement(i, asked, _points(run, asked), width) for i, asked in columns.items()]
-    totals = "".join(f", sum(v{i})" for i in range(width))
+    totals = "".join(f", sum(ppdm_v{i})" for i in range(width))
     statement = (
-        f"SELECT axis, truth, CAST(sum(w) AS BIGINT), fixed{totals} "
-        f"FROM ({' UNION ALL '.join(parts)}) GROUP BY axis, truth, fixed"
+        f"SELECT ppdm_axis, ppdm_truth, CAST(sum(ppdm_w) AS BIGINT), ppdm_fixed{totals} "
+        f"FROM ({' UNION ALL '.join(parts)}) GROUP BY ppdm_axis, ppdm_truth, ppdm_fixed"
     )
     found: dict[int, list[Cell]] = defaultdict(list)
     for axis, truth, points, fixed, *sums in run(statement):
@@ -77,22 +77,27 @@ def _labelled(run: Run, table: Callable[[str], pa.Table], asked: Asked) -> Cells
     """The cells of a column whose rows are grouped: labels, and values too, tell cells apart."""
     column, _, values, labels = asked
     inner = _cells_statement(0, asked, _points(run, asked), len(values))
-    keys = ["truth", "fixed", *(f"l{i}" for i in range(len(labels))), *(f"u{i}" for i in range(len(values)))]
-    order = [*keys[2:], "truth"]
-    totals = "".join(f", sum(v{i}) AS v{i}" for i in range(len(values)))
+    keys = [
+        "ppdm_truth",
+        "ppdm_fixed",
+        *(f"ppdm_l{i}" for i in range(len(labels))),
+        *(f"ppdm_u{i}" for i in range(len(values))),
+    ]
+    order = [*keys[2:], "ppdm_truth"]
+    totals = "".join(f", sum(ppdm_v{i}) AS ppdm_v{i}" for i in range(len(values)))
     result = table(
-        f"SELECT {', '.join(keys)}, CAST(sum(w) AS BIGINT) AS points{totals} FROM ({inner}) "
-        f"GROUP BY {', '.join(keys)} ORDER BY fixed, {', '.join(order)} LIMIT {MAX_LABELS + 1}"
+        f"SELECT {', '.join(keys)}, CAST(sum(ppdm_w) AS BIGINT) AS points{totals} FROM ({inner}) "
+        f"GROUP BY {', '.join(keys)} ORDER BY ppdm_fixed, {', '.join(order)} LIMIT {MAX_LABELS + 1}"
     )
     if result.num_rows > MAX_LABELS:
         raise Unsupported(
             f"Unsupported: GROUP BY {labels[0].sql(dialect='duckdb')}: the domain of {column.name} falls into more "
             f"than {MAX_LABELS:,} groups. Group by a coarser expression."
         )
-    names = ["truth", "points", "fixed", *(f"v{i}" for i in range(len(values)))]
+    names = ["ppdm_truth", "points", "ppdm_fixed", *(f"ppdm_v{i}" for i in range(len(values)))]
     rows = zip(*(result.column(name).to_pylist() for name in names), strict=True)
     cells = tuple(_cell(truth, points, fixed, sums) for truth, points, fixed, *sums in rows)
-    told = [f"l{i}" for i in range(len(labels))] + [f"u{i}" for i in range(len(values))]
+    told = [f"ppdm_l{i}" for i in range(len(labels))] + [f"ppdm_u{i}" for i in range(len(values))]
     return Cells(cells, tuple(result.column(name) for name in told))
 
 
@@ -119,7 +124,7 @@ def _points(run: Run, asked: Asked) -> _Points:
     numbers = tuple(f"COALESCE({value.sql(dialect='duckdb')}, 0e0)" for value in values)
     grid = column.domain
     if not isinstance(grid, Grid):
-        return _Points(f"SELECT ppdm_value AS {name}, 1 AS w FROM ({listed(column)})", numbers)
+        return _Points(f"SELECT ppdm_value AS {name}, 1 AS ppdm_w FROM ({listed(column)})", numbers)
     constants = [compared_constants(term) for term in terms]
     powers = [degree(value) if column.type.family in NUMERIC else None for value in values]
     stretches = all(c is not None for c in constants) and all(power is not None for power in powers)
@@ -134,7 +139,9 @@ def _points(run: Run, asked: Asked) -> _Points:
             f"an expression other than a comparison with constants is evaluated on at most {MAX_ENUMERATED:,}. "
             "Write it as a range (BETWEEN, <, >=)."
         )
-    return _Points(f"SELECT {point(column, 'i')} AS {name}, 1 AS w FROM range({grid.size}) AS t(i)", numbers)
+    return _Points(
+        f"SELECT {point(column, 'ppdm_i')} AS {name}, 1 AS ppdm_w FROM range({grid.size}) AS t(ppdm_i)", numbers
+    )
 
 
 def _stretches(column: BoundColumn, grid: Grid, places: Sequence[int], powers: Sequence[int]) -> _Points:
@@ -143,27 +150,26 @@ def _stretches(column: BoundColumn, grid: Grid, places: Sequence[int], powers: S
         f"({a}, {b - a}{''.join(f', {power_sum(grid, a, b, power)!r}::DOUBLE' for power in powers)})"
         for a, b in itertools.pairwise(places)
     )
-    names = "".join(f", s{i}" for i in range(len(powers)))
-    relation = (
-        f"SELECT {point(column, 'i')} AS {quote_name(column.name)}, w{names} FROM (VALUES {rows}) AS t(i, w{names})"
-    )
-    return _Points(relation, tuple(f"s{i} / w" for i in range(len(powers))))
+    names = "".join(f", ppdm_s{i}" for i in range(len(powers)))
+    value = f"{point(column, 'ppdm_i')} AS {quote_name(column.name)}"
+    relation = f"SELECT {value}, ppdm_w{names} FROM (VALUES {rows}) AS t(ppdm_i, ppdm_w{names})"
+    return _Points(relation, tuple(f"ppdm_s{i} / ppdm_w" for i in range(len(powers))))
 
 
 def _cells_statement(axis: int, asked: Asked, points: _Points, width: int) -> str:
     column, terms, values, labels = asked
     name = quote_name(column.name)
     null = f"SELECT NULL AS {name}, "
-    relation = f"SELECT *, FALSE AS fixed FROM ({points.relation})"
+    relation = f"SELECT *, FALSE AS ppdm_fixed FROM ({points.relation})"
     if column.nulls == "value":
-        relation += f" UNION ALL BY NAME {null} 1 AS w, FALSE AS fixed"
+        relation += f" UNION ALL BY NAME {null} 1 AS ppdm_w, FALSE AS ppdm_fixed"
     elif column.nulls == "keep":
-        relation += f" UNION ALL BY NAME {null} 0 AS w, TRUE AS fixed"
+        relation += f" UNION ALL BY NAME {null} 0 AS ppdm_w, TRUE AS ppdm_fixed"
     truths = ", ".join(f"COALESCE(CAST(({term.sql(dialect='duckdb')}) AS UTINYINT), 2)" for term in terms)
-    numbers = [f"w * {number}" for number in points.numbers] + ["0e0"] * (width - len(points.numbers))
-    inner = "".join(f", {number} AS v{i}" for i, number in enumerate(numbers))
+    numbers = [f"ppdm_w * {number}" for number in points.numbers] + ["0e0"] * (width - len(points.numbers))
+    inner = "".join(f", {number} AS ppdm_v{i}" for i, number in enumerate(numbers))
     if labels:  # then values tell cells apart too
-        inner += "".join(f", ({label.sql(dialect='duckdb')}) AS l{i}" for i, label in enumerate(labels))
-        inner += "".join(f", ({value.sql(dialect='duckdb')}) AS u{i}" for i, value in enumerate(values))
+        inner += "".join(f", ({label.sql(dialect='duckdb')}) AS ppdm_l{i}" for i, label in enumerate(labels))
+        inner += "".join(f", ({value.sql(dialect='duckdb')}) AS ppdm_u{i}" for i, value in enumerate(values))
     truth = f"concat({truths})" if terms else "''"
-    return f"SELECT {axis} AS axis, {truth} AS truth, w, fixed{inner} FROM ({relation})"
+    return f"SELECT {axis} AS ppdm_axis, {truth} AS ppdm_truth, ppdm_w, ppdm_fixed{inner} FROM ({relation})"

@@ -174,6 +174,8 @@ class _Outer:
         """ppdm_error, ppdm_low or ppdm_high of an expression over aggregates."""
         if len(call.expressions) != 1:
             misread(self.query.sql, call, "it takes exactly one expression, such as count(*).")
+        if any(inner.name.lower() in PPDM_FUNCTIONS for inner in call.find_all(exp.Anonymous) if inner is not call):
+            misread(self.query.sql, call, "the error of an error is not known.")
         try:
             return self.bounds(call.expressions[0])[PPDM_FUNCTIONS.index(call.name.lower())]
         except NoDerivative:

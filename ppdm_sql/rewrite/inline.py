@@ -16,22 +16,26 @@ from ppdm_sql.rewrite.scopes import with_query
 
 IsRelease = Callable[[exp.Table], bool]
 Definition = Callable[[exp.Table], exp.Query | None]
+ColumnsOf = Callable[[exp.Table], frozenset[str] | None]
 MAX_VIEWS = 64
 PLAIN_PARTS = ("expressions", "from_", "where", "kind")
 """The parts that a SELECT may have to be taken into the one around it."""
 
 
-def inline(sql: str, tree: exp.Expr, is_release: IsRelease, definition: Definition) -> exp.Expr:
+def inline(sql: str, tree: exp.Expr, is_release: IsRelease, definition: Definition, columns_of: ColumnsOf) -> exp.Expr:
     """Before: `SELECT n FROM (SELECT age AS n FROM t WHERE x) WHERE y`; after: `SELECT age AS n FROM t WHERE x AND y`.
 
-    `definition` gives the query behind a view that reads a release.
+    `definition` gives the query behind a view that reads a release, `columns_of` the columns of a release, lower-cased.
     """
+    for cte in tree.find_all(exp.CTE):
+        if is_release(exp.to_table(cte.alias, quoted=True)) or definition(exp.to_table(cte.alias)) is not None:
+            refuse(sql, cte, "a query of WITH bears the name of a release that the statement reads.", "Rename it.")
     tree = tree.copy()
     _expand_views(sql, tree, definition)
     for clause in list(tree.find_all(exp.With)):
         _expand_with(sql, clause, is_release)
     for select in reversed(list(tree.find_all(exp.Select))):
-        while _mergeable(select, is_release):
+        while _mergeable(select, columns_of):
             _merge(sql, select)
     return tree
 
@@ -78,17 +82,52 @@ def _expand_with(sql: str, clause: exp.With, is_release: IsRelease) -> None:
         clause.pop()
 
 
-def _mergeable(select: exp.Select, is_release: IsRelease) -> bool:
-    """Whether the only source of a SELECT is a subquery that passes rows of a release on."""
+def _mergeable(select: exp.Select, columns_of: ColumnsOf) -> bool:
+    """Whether the only source of a SELECT is a subquery that passes rows of a release on, and nothing can be mistaken.
+
+    In doubt it is not: a SELECT that hands rows on and is not taken in is refused later.
+    """
     source = select.args.get("from_")
     inner = source.this if source is not None else None
     if not isinstance(inner, exp.Subquery) or not isinstance(inner.this, exp.Select) or select.args.get("joins"):
         return False
+    body, alias = inner.this, inner.args.get("alias")
+    if any(value for part, value in inner.args.items() if part not in ("this", "alias")):
+        return False
+    if (alias is not None and alias.args.get("columns")) or any(
+        value for part, value in body.args.items() if value and part not in PLAIN_PARTS
+    ):
+        return False
+    columns = columns_of(body.args["from_"].this) if isinstance(body.args["from_"].this, exp.Table) else None
+    mine = (select, inner, body)
+    nested = any(all(query is not one for one in mine) for query in select.find_all(exp.Query, exp.Values))
+    if columns is None or nested:
+        return False
+    return _passes_on(body, columns) and _is_clear(select, inner, columns)
+
+
+def _passes_on(body: exp.Select, columns: frozenset[str]) -> bool:
+    """Whether a SELECT takes each of its columns from the release itself, under names that differ."""
+    items = body.expressions
+    if any(item.is_star for item in items):
+        star = items[0].this if isinstance(items[0], exp.Column) else items[0]
+        return len(items) == 1 and not any(star.args.values())
+    names = [item.alias_or_name.casefold() for item in items]
+    own = {"", body.args["from_"].this.alias_or_name.casefold()}
+    known = all(c.name.casefold() in columns and c.table.casefold() in own for c in body.find_all(exp.Column))
+    computed = any(item.find(exp.AggFunc, exp.Window, exp.Unnest, exp.Dot, exp.Lambda) for item in items)
+    return known and not computed and len(set(names)) == len(names) and "" not in names
+
+
+def _is_clear(select: exp.Select, inner: exp.Subquery, columns: frozenset[str]) -> bool:
+    """Whether every name around the subquery means one of the columns that it selects."""
     body = inner.this
-    plain = all(part in PLAIN_PARTS for part, value in body.args.items() if value)
-    computed = any(node for item in body.expressions for node in item.find_all(exp.AggFunc, exp.Window, exp.Unnest))
-    renamed = inner.args.get("alias") is not None and inner.args["alias"].args.get("columns")
-    return plain and not computed and not renamed and reads_directly(body, is_release)
+    if any(item.is_star for item in body.expressions):
+        return True
+    selected = {item.alias_or_name.casefold() for item in body.expressions}
+    aliases = {item.alias.casefold() for item in select.expressions if isinstance(item, exp.Alias)}
+    paths = {c.table.casefold() for c in select.find_all(exp.Column) if c.find_ancestor(exp.Select) is select}
+    return not aliases & (columns - selected) and not (paths & selected) and not (aliases & selected)
 
 
 def _merge(sql: str, select: exp.Select) -> None:
@@ -97,16 +136,18 @@ def _merge(sql: str, select: exp.Select) -> None:
     body: exp.Select = inner.this
     table = body.args["from_"].this
     for column in body.find_all(exp.Column):
-        if column.table.casefold() == table.alias_or_name.casefold():
-            column.set("table", None)
-    selected = {item.alias_or_name.casefold(): item.unalias() for item in body.expressions if not item.is_star}
-    everything = len(selected) < len(body.expressions)
+        column.set("table", None)
+    everything = any(item.is_star for item in body.expressions)
+    selected = {} if everything else {item.alias_or_name.casefold(): item.unalias() for item in body.expressions}
     aliases = {item.alias.casefold() for item in select.expressions if isinstance(item, exp.Alias)}
     for column in [c for c in select.find_all(exp.Column) if c.find_ancestor(exp.Select) is select]:
         name = column.name.casefold()
-        if isinstance(column.this, exp.Star) or column.table.casefold() not in ("", inner.alias.casefold()):
+        if isinstance(column.this, exp.Star):
             continue
-        if name in selected:
+        if column.table and column.table.casefold() != inner.alias.casefold():
+            if not everything:
+                misread(sql, column, "there is no such table here.")
+        elif name in selected:
             _put(column, selected[name].copy())
         elif everything:
             column.set("table", None)

@@ -33,7 +33,7 @@ def resolve_names(query: Query) -> Query:
 
 def _resolve(query: Query, root: exp.Expr, aliases: dict[str, exp.Expr], depth: int = 0) -> None:
     for column in list(root.find_all(exp.Column)):
-        if isinstance(column.this, exp.Star):
+        if isinstance(column.this, exp.Star) and column.find_ancestor(exp.Select) in (None, query.tree):
             continue
         around = column.find_ancestor(exp.Select)  # None in what an alias stands for, which is not in its place yet
         if around is not None and around is not query.tree:
@@ -65,6 +65,9 @@ def _check_correlated(query: Query, column: exp.Column) -> None:
         around = around.find_ancestor(exp.Select)
     released = query.column(column.name)
     ours = column.table.casefold() in _qualifiers(query)
+    whole = isinstance(column.this, exp.Star) or (not column.table and column.name.casefold() in _qualifiers(query))
+    if whole and (ours or not column.table):
+        refuse(query.sql, column, "inside this subquery it may mean whole rows of the release.", "Name the columns.")
     if released is not None and released.perturbed is not None and (ours or not column.table):
         refuse(
             query.sql,

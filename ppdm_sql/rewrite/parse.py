@@ -30,6 +30,8 @@ def parse(sql: str) -> exp.Expr | None:
             mean = exp.Avg(this=call.expressions[0])
             mean.meta.update(call.meta)
             call.replace(mean)
+        elif call.name.lower() == "count_star" and not call.expressions:  # how DuckDB writes COUNT(*) in a view
+            call.replace(exp.Count(this=exp.Star(), big_int=True))
     return tree
 
 

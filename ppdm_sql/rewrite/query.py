@@ -104,6 +104,7 @@ class Query:
     table: exp.Table
     manifest: Manifest
     settings: Settings = field(default_factory=Settings)
+    aggregate_names: frozenset[str] = frozenset()
     keys: tuple[exp.Expr, ...] = ()
     exact: tuple[exp.Expr, ...] = ()
     hidden: tuple[exp.Expr, ...] = ()
@@ -146,7 +147,9 @@ def own_columns(node: exp.Expr) -> Iterator[exp.Column]:
     """The columns below a node, those of subqueries left out: they are another table's."""
     return (
         found
-        for found in node.walk(prune=lambda below: below is not node and isinstance(below, exp.Query))
+        for found in node.walk(
+            prune=lambda below: below is not node and isinstance(below, exp.Select | exp.SetOperation)
+        )
         if isinstance(found, exp.Column)
     )
 

@@ -38,6 +38,10 @@ def check_structure(query: Query) -> Query:
     for part in ("pivots", "joins", "sample", "laterals", "when"):
         if query.table.args.get(part):
             refuse(query.sql, query.table, "only the table itself can be read from a release yet.", "")
+    for call in tree.find_all(exp.Anonymous):
+        if call.name.casefold() in query.aggregate_names:
+            why = "this aggregate, or macro, is not one that can be reconstructed."
+            refuse(query.sql, call, why, "Use COUNT, SUM, AVG, VAR, STDDEV, COVAR or CORR.")
     for node in tree.find_all(exp.Dot):
         why = "a function called like a method hides what it is called on."
         refuse(query.sql, node, why, "Write it as function(column).")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from ppdm_sql.policy.binding import BoundColumn
+from ppdm_sql.rewrite.names import ANSWERED
 from ppdm_sql.rewrite.query import Condition, Junction, Label, Query, QueryAxis, Test, Value, own_columns
 from ppdm_sql.rewrite.refuse import refuse
 from ppdm_sql.rewrite.scan import typed
@@ -101,10 +102,13 @@ class Terms:
 
     def _check(self, node: exp.Expr) -> None:
         for call in node.find_all(exp.Func):
-            if call.find_ancestor(exp.Select) is not node.find_ancestor(exp.Select):
-                continue
             if isinstance(call, VOLATILE) or (isinstance(call, exp.Anonymous) and call.name.lower() in VOLATILE_NAMES):
                 refuse(self.query.sql, call, "it gives another value at each call, so its share is not known.", "")
+        if node.find(exp.TableSample) is not None:
+            refuse(self.query.sql, node, "a sample in it gives another value at each call.", "")
+        if self.query.perturbed_in(node) and any(select.meta.get(ANSWERED) for select in node.find_all(exp.Select)):
+            why = "it compares a perturbed column with an estimate from a release, which depends on the same coins."
+            refuse(self.query.sql, node, why, "Ask for the estimate first, and put the number in.")
         inside = node.walk(prune=lambda below: isinstance(below, exp.Query))
         if any(isinstance(found, exp.AggFunc | exp.Window) for found in inside):
             refuse(self.query.sql, node, "aggregates cannot stand inside WHERE, FILTER or another aggregate.", "")

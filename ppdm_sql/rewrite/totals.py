@@ -47,7 +47,9 @@ class Totals:
         node = node.unnest()
         if len(self.query.perturbed_in(node)) + self.terms.has_exact(node) <= 1:
             return self.terms.condition(exp.Not(this=exp.Is(this=grouped(node.copy()), expression=exp.Null())))
-        if isinstance(node, exp.Neg | exp.Cast):
+        if isinstance(node, exp.Neg) or (
+            type(node) is exp.Cast and node.to.this in (exp.DType.DOUBLE, exp.DType.FLOAT)
+        ):
             return self.known(node.this)
         if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div):
             return both(self.known(node.this), self.known(node.expression))
@@ -67,7 +69,7 @@ class Totals:
             return [Product(ALWAYS, (self.terms.value(typed(node.copy(), "DOUBLE"), perturbed[0]),))]
         if isinstance(node, exp.Neg):
             return self._scaled(node.this, exp.Literal.number(-1))
-        if isinstance(node, exp.Cast) and node.to.this in (exp.DType.DOUBLE, exp.DType.FLOAT):
+        if type(node) is exp.Cast and node.to.this in (exp.DType.DOUBLE, exp.DType.FLOAT):
             return self._products(node.this)
         if isinstance(node, exp.Add | exp.Sub):
             left, right = node.this, node.expression

@@ -106,6 +106,9 @@ class RowWeights:
         assert axis.column is not None
         retain = axis.axis.retain
         shift = (1 - retain) * math.fsum(axis.cells[i].sums[value.index] for i in inside) / axis.column.size
+        if not math.isfinite(shift):
+            text = axis.values[value.index].sql(dialect="duckdb")
+            raise Unsupported(f"Unsupported: {text} is infinite somewhere in the domain of {axis.column.name}.")
         body: exp.Expr = exp.Coalesce(this=axis.values[value.index].copy(), expressions=[number(0.0)])
         if len(inside) < len(axis.cells):
             body = exp.Case(ifs=[exp.If(this=axis.test(inside), true=body)], default=number(0.0))

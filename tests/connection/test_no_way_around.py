@@ -92,6 +92,28 @@ WAYS = [
     "CREATE TEMP VIEW pv AS FROM '{folder}/r0.parquet'; SELECT max(age) FROM pv",
     "ATTACH '{folder}/r0.parquet' AS pp; SELECT avg(age) FROM pp.file",
     "SET python_scan_all_frames = true",
+    "SELECT avg(weight) FROM (SELECT * REPLACE (age AS weight) FROM people)",
+    "SELECT avg(weight) FROM (SELECT * RENAME (age AS weight, weight AS other) FROM people)",
+    "SELECT avg(a) FROM (SELECT age AS a, weight AS a FROM people)",
+    "SELECT avg(age) FROM (SELECT *, hours AS age FROM people)",
+    "SELECT id % 2 AS a, avg(b) FROM (SELECT id, age + 1 AS a, a * 2 AS b FROM people) GROUP BY 1",
+    "SELECT max(sex.x) FROM (SELECT {'x': age} AS sex FROM people)",
+    "SELECT count(*) FROM (SELECT age AS weight FROM people) WHERE (SELECT weight > 30)",
+    "WITH x AS (SELECT max(age) AS a FROM people) SELECT * FROM (WITH people AS (SELECT 1 AS age) SELECT * FROM x)",
+    "CREATE TEMP VIEW v AS FROM r.people; WITH people AS (SELECT 1 AS age) SELECT max(age) FROM v",
+    "SELECT max((VALUES (age))) FROM people",
+    "SELECT max((SELECT struct_extract(p, 'age'))) FROM people AS p",
+    "SELECT max((SELECT z FROM (SELECT p.*) AS q(y, z))) FROM people AS p",
+    "SELECT count(*) FROM people AS p WHERE age > 0 AND (SELECT struct_extract(p, 'hours')) > 85",
+    "SELECT age, mad(age) FROM people GROUP BY age",
+    "CREATE TEMP MACRO half(x) AS avg(x) / 2; SELECT half(age) FROM people",
+    "SELECT count(*) FROM (FROM people) TABLESAMPLE 10 PERCENT WHERE age > 30",
+    "SELECT count(*) FROM people WHERE age > (SELECT 17 + (random() * 70)::INT)",
+    "SELECT count(*) FROM people WHERE age > (SELECT avg(age) FROM people)",
+    "SELECT ppdm_error(ppdm_error(count(*))) FROM people WHERE age > 30",
+    "SELECT birth, seen, count(*) FROM people GROUP BY ALL",
+    "SELECT sum(1 / (age - 30)) FROM people",
+    "SELECT [age], mad(hours) FROM people GROUP BY 1",
 ]
 
 
@@ -184,6 +206,33 @@ def test_positions_in_order_by_survive_added_columns(con):
     rows = con.execute("SELECT count(*) AS n, region FROM people WHERE age > 30 GROUP BY region ORDER BY 2").fetchall()
     regions = [row[-1] for row in rows]
     assert regions == sorted(regions, key=lambda region: (region is None, region))
+
+
+def test_counts_in_stored_views_are_counts(con):
+    con._con.execute("CREATE TEMP VIEW counted AS SELECT sex, count(*) AS n FROM r.people WHERE age > 30 GROUP BY sex")
+    con.execute("CREATE TEMP TABLE other (a INTEGER)")
+    found = con.execute("SELECT sex, n FROM counted ORDER BY sex").fetchall()
+    assert found == con.execute("SELECT sex, count(*) FROM people WHERE age > 30 GROUP BY sex ORDER BY sex").fetchall()
+
+
+def test_groups_may_be_lists_and_nobody_may_be_in_them(con):
+    rows = con.execute("SELECT [grade], count(*) FROM people GROUP BY 1").fetchall()
+    assert sorted(row[0] for row in rows) == [["high"], ["low"], ["middle"]]
+    nobody = "SELECT age, count(*), ppdm_error(count(*)) FROM people WHERE sex = 'nobody' GROUP BY age"
+    assert con.execute(nobody).fetchall() == []
+
+
+def test_a_column_may_bear_any_name(tmp_path):
+    table = pa.table({"fixed": [i % 5 for i in range(200)], "w": [i % 7 for i in range(200)]})
+    columns = {
+        name: {"mechanism": "uniform", "retain": 1, "domain": {"min": 0, "max": most}}
+        for name, most in (("fixed", 4), ("w", 6))
+    }
+    publish(table, {"table": "t", "columns": columns}, to=tmp_path / "t.duckdb", key=write_key(tmp_path, 1))
+    with ppdm_sql.connect(tmp_path / "t.duckdb") as con:
+        rows = con.execute("SELECT fixed, count(*), sum(w) FROM t GROUP BY fixed ORDER BY fixed").fetchall()
+    sums = [sum(w for f, w in zip(*table.to_pydict().values(), strict=True) if f == group) for group in range(5)]
+    assert rows == [(group, 40.0, float(sums[group])) for group in range(5)]
 
 
 def test_a_condition_nobody_can_meet_gives_no_groups(con):
