@@ -10,6 +10,8 @@ from sqlglot import exp
 from ppdm_sql.rewrite.query import Query
 from ppdm_sql.rewrite.refuse import misread, refuse
 
+ONE_GROUPING = "Ask one grouping at a time, and join them by UNION ALL."
+
 ANSWERED = "ppdm_answered"
 """Marks a SELECT that is an answer already: what it reads of a release, it reads rightly."""
 
@@ -123,7 +125,7 @@ def _keys(query: Query, group: exp.Expr | None) -> tuple[exp.Expr, ...]:
             if not any(item.find_all(exp.AggFunc, exp.Window, exp.Query))
         )
     for node in group.find_all(exp.GroupingSets, exp.Rollup, exp.Cube):
-        refuse(query.sql, node, "GROUPING SETS, ROLLUP and CUBE are not supported on a release yet.", "")
+        refuse(query.sql, node, "GROUPING SETS, ROLLUP and CUBE are not supported on a release yet.", ONE_GROUPING)
     return tuple(_position(query, item) for item in group.expressions)
 
 

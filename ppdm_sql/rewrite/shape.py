@@ -37,7 +37,7 @@ def check_structure(query: Query) -> Query:
             refuse(query.sql, node, why, "Ask the release by itself, in one SELECT.")
     for part in ("pivots", "joins", "sample", "laterals", "when"):
         if query.table.args.get(part):
-            refuse(query.sql, query.table, "only the table itself can be read from a release yet.", "")
+            refuse(query.sql, query.table, "only the table itself can be read from a release yet.", "Name it alone.")
     for call in tree.find_all(exp.Anonymous):
         if call.name.casefold() in query.aggregate_names:
             why = "this aggregate, or macro, is not one that can be reconstructed."
@@ -120,7 +120,9 @@ def check_rows(query: Query) -> Query:
         why = "the distinct values of a perturbed column are not those of the original."
         refuse(query.sql, tree, why, "Use exact columns there, or count.")
     if tree.args.get("qualify") is not None:
-        refuse(query.sql, tree.args["qualify"], "QUALIFY on a release is not supported yet.", "")
+        refuse(
+            query.sql, tree.args["qualify"], "QUALIFY on rows of a release is not supported yet.", "Aggregate first."
+        )
     for item in tree.expressions:
         for node in item.walk():
             if not isinstance(node, PASSING) and query.perturbed_in(node):
