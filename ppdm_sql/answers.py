@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +22,7 @@ from ppdm_sql.rewrite.states import Observation, axes_of_answer, group_statement
 
 Array = npt.NDArray[np.float64]
 GROUPS = "ppdm_groups"
-"""The name under which the reconstructed groups are read by the last statement."""
+"""What the names of the relations of reconstructed groups begin with, that the last statement reads."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +33,35 @@ class Answer:
     groups: pa.Table | None = None
 
 
-def answer(engine: Engine, plan: Plan) -> Answer:
-    """Reconstruct by the plan's method."""
+def answer(engine: Engine, plan: Plan, name: str = GROUPS) -> Answer:
+    """Reconstruct by the plan's method; `name` is what the groups will be called, unlike those of any other part."""
     if plan.query.labels:
         groups = reconstruct_domain_groups(engine, plan)
     elif plan.method == "inversion":
         return Answer(inversion_statement(plan))
     else:
         groups = reconstruct_groups(engine, plan)
-    return Answer(answer_statement(plan, exp.to_table(GROUPS)), groups)
+    return Answer(answer_statement(plan, exp.to_table(name)), groups)
+
+
+def together(tree: exp.Expr, groups: Mapping[str, pa.Table]) -> tuple[str, pa.Table] | None:
+    """The one relation that a statement reads besides the release, and its name; None where it reads none.
+
+    Several are put into one, each as a column of structs, and `tree` gets a query of WITH for each: DuckDB keeps one
+    Arrow table alive for a result that is read later, not several.
+    """
+    if len(groups) < 2:
+        return next(iter(groups.items()), None)
+    parts = [pa.table({name: table.to_struct_array()}) for name, table in groups.items()]
+    queries = []
+    for name in groups:
+        own = exp.Not(this=exp.Is(this=exp.column(name), expression=exp.Null()))
+        fields = exp.select(exp.Unnest(expressions=[exp.column(name)])).from_(GROUPS).where(own)
+        queries.append(exp.CTE(this=fields, alias=exp.TableAlias(this=exp.to_identifier(name))))
+    clause = tree.args.get("with_") or exp.With()
+    clause.set("expressions", [*queries, *clause.expressions])
+    tree.set("with_", clause)
+    return GROUPS, pa.concat_tables(parts, promote_options="default")
 
 
 def statements(plan: Plan) -> list[exp.Expr]:

@@ -261,7 +261,8 @@ class Connection(Results):
         try:
             if statement.groups is None:
                 return run(statement.rewritten)
-            answer = self._con.from_arrow(statement.groups).query("ppdm_groups", statement.rewritten)
+            name, groups = statement.groups
+            answer = self._con.from_arrow(groups).query(name, statement.rewritten)
             assert answer is not None
             return answer if run == self._con.sql else run(answer.sql_query())
         except (duckdb.ProgrammingError, duckdb.DataError) as error:

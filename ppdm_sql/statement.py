@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from sqlglot import exp
 
-from ppdm_sql.answers import answer
+from ppdm_sql.answers import GROUPS, answer, together
 from ppdm_sql.engines.embedded import EmbeddedEngine
 from ppdm_sql.errors import QueryError, Unsupported
 from ppdm_sql.policy.manifest import Manifest
@@ -34,12 +34,15 @@ READERS = (exp.Query, exp.Describe, exp.Show, exp.Summarize)
 
 @dataclass(frozen=True)
 class Statement:
-    """`rewritten` runs in the place of `sql`, or None where `sql` runs as it is; `why` says which case it is."""
+    """`rewritten` runs in the place of `sql`, or None where `sql` runs as it is; `why` says which case it is.
+
+    `groups` is the relation of reconstructed groups that it reads, and its name.
+    """
 
     sql: str
     why: str
     rewritten: str | None = None
-    groups: pa.Table | None = None
+    groups: tuple[str, pa.Table] | None = None
     plans: tuple[Plan, ...] = ()
     reads_only: bool = False
     tree: exp.Expr | None = None
@@ -82,7 +85,7 @@ class _Rewriting:
     def __init__(self, engine: EmbeddedEngine, session: Session, as_is: Statement, settings: Settings) -> None:
         self.engine, self.session, self.as_is, self.settings = engine, session, as_is, settings
         self.plans: list[Plan] = []
-        self.groups: pa.Table | None = None
+        self.groups: dict[str, pa.Table] = {}
         self.rows = False
         self.exact = False
 
@@ -103,8 +106,9 @@ class _Rewriting:
             why = "no perturbed column takes part: the answer is exact"
         elif tree == before:
             return replace(self.as_is, why=why)
+        groups = together(tree, self.groups)
         text = tree.sql(dialect=self.engine.dialect, copy=False)
-        return Statement(self.as_is.sql, why, text, self.groups, tuple(self.plans), reads_only=True, tree=tree)
+        return Statement(self.as_is.sql, why, text, groups, tuple(self.plans), reads_only=True, tree=tree)
 
     def select(self, select: exp.Select, outermost: bool) -> exp.Select:
         """What stands in the place of one SELECT that reads a release: itself, where it is exact or reads rows."""
@@ -133,15 +137,10 @@ class _Rewriting:
             self.rows = True
             return select
         plan = make_plan(run(AGGREGATE, query), self.engine.measure)
-        found = answer(self.engine, plan)
-        if found.groups is not None and self.groups is not None:
-            refuse(
-                sql,
-                select,
-                "only one part of a statement can be reconstructed from states.",
-                "Use SET ppdm_method = 'inversion', and group by a perturbed column in one part only.",
-            )
-        self.groups = found.groups if found.groups is not None else self.groups
+        name = f"{GROUPS}{len(self.groups)}"
+        found = answer(self.engine, plan, name)
+        if found.groups is not None:
+            self.groups[name] = found.groups
         self.plans.append(plan)
         found.statement.meta[ANSWERED] = True
         return found.statement

@@ -266,3 +266,14 @@ def test_answering_by_inversion_does_not_load_scipy(release):
     done = subprocess.run([sys.executable, "-c", code, str(release(0.5))], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
     assert done.stderr == ""
+
+
+def test_several_parts_reconstructed_from_states_are_read_at_once_or_later(con):
+    sql = (
+        "SELECT grade::VARCHAR, count(*) FROM people GROUP BY grade UNION ALL "
+        "SELECT married::VARCHAR, count(*) FROM people GROUP BY married ORDER BY 1"
+    )
+    con.execute("SET python_enable_replacements = false")
+    now, later = con.execute(sql).fetchall(), con.sql(sql)
+    assert [row[0] for row in now] == ["false", "high", "low", "middle", "true"]
+    assert later.fetchall() == now

@@ -110,3 +110,9 @@ SELECT DISTINCT sex FROM people WHERE age > 40 GROUP BY sex, region HAVING count
 SELECT (SELECT count(*) FROM people WHERE sex = 'F') AS women, (SELECT count(*) FROM people WHERE age > 40) AS older;
 --! case: a perturbed group in a subquery
 SELECT max(n) AS most, count(*) AS cells FROM (SELECT grade, count(*) AS n FROM people GROUP BY grade) AS g;
+--! case: two parts grouped by perturbed columns, united
+SELECT 'grade' AS part, grade::VARCHAR AS value, count(*) AS n FROM people GROUP BY grade UNION ALL SELECT 'sales', occupation, count(*) FROM people WHERE age > 0 AND occupation IN ('Sales', 'Farming') GROUP BY occupation;
+--! case: answers from states, joined
+SELECT a.grade, a.n, b.n AS m FROM (SELECT grade, count(*) AS n FROM people GROUP BY grade) AS a JOIN (SELECT grade, count(*) AS n FROM people WHERE age > 40 GROUP BY grade) AS b USING (grade);
+--! case: groups of a perturbed column beside a scalar subquery from states
+WITH g AS (SELECT grade, count(*) AS n FROM people GROUP BY grade) SELECT grade, n, n / (SELECT max(m) FROM (SELECT married, count(*) AS m FROM people GROUP BY married) AS h) AS part FROM g;
