@@ -7,20 +7,27 @@ values for the same key.
 from ppdm_udfs.domain import Grid, Values, decode, encode
 from ppdm_udfs.duckdb_functions import register
 from ppdm_udfs.errors import KernelError, NullFound, OutsideDomain, RowError
+from ppdm_udfs.gaussian import Gaussian, Step, add_noise, factor
 from ppdm_udfs.identity import position_blocks, row_blocks
 from ppdm_udfs.keys import subkey
+from ppdm_udfs.motion import motions
 from ppdm_udfs.uniform import Uniform, perturb, perturb_indices
 
 __all__ = [
+    "Gaussian",
     "Grid",
     "KernelError",
     "NullFound",
     "OutsideDomain",
     "RowError",
+    "Step",
     "Uniform",
     "Values",
+    "add_noise",
     "decode",
     "encode",
+    "factor",
+    "motions",
     "perturb",
     "perturb_indices",
     "position_blocks",

@@ -1,0 +1,152 @@
+"""Gaussian noise: add to each number the place of its row's path, and round to a declared step.
+
+The noise of several columns may go together as the columns do: its covariance is the magnitude times a matrix K. Row j
+of the Cholesky factor of K mixes independent paths, one a column, into the noise of column j.
+
+Rounding hides what the digits of a sum of doubles would tell: the noise of a double is one of finitely many, so that
+an unrounded sum is possible for some originals and impossible for others. Rounded to a step, every multiple of it is
+possible for every original, up to nine standard deviations. It adds step**2 / 12 to the variance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ppdm_udfs.buffers import build, joined, nulls_of, values_of
+from ppdm_udfs.draws import Reals
+from ppdm_udfs.errors import KernelError, NullFound, OutsideDomain
+from ppdm_udfs.motion import Magnitude, motions, time_of
+from ppdm_udfs.wide import Flags, Words
+
+MAX_UNITS = 1 << 53
+"""How many steps from zero a published number may lie: beyond, neighbouring steps are one double."""
+
+MAX_SCALE = 22
+"""10**22 is the largest power of ten that a float64 holds exactly."""
+
+NULLS = ("error", "keep")
+
+
+@dataclass(frozen=True)
+class Step:
+    """``units / 10**scale``: published numbers are whole multiples of it."""
+
+    units: int
+    scale: int = 0
+
+    def __post_init__(self) -> None:
+        if not (0 < self.units < MAX_UNITS and 0 <= self.scale <= MAX_SCALE):
+            raise KernelError("a step is a number above 0 with at most 22 decimals")
+
+    @property
+    def width(self) -> float:
+        """The step as the nearest double."""
+        return float(self.units / 10**self.scale)
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """How one column is perturbed: how much noise, of which paths it is mixed, and the step it is rounded to.
+
+    ``weights``: the column's row of the Cholesky factor of K, one for each of ``columns``, whose paths are mixed.
+    ``nulls``: "error", or "keep" (NULL stays NULL).
+    """
+
+    magnitude: Magnitude
+    columns: tuple[str, ...]
+    weights: tuple[float, ...]
+    step: Step
+    nulls: str = "error"
+
+    def __post_init__(self) -> None:
+        time_of(self.magnitude)
+        if not self.columns or len(self.columns) != len(self.weights):
+            raise KernelError("noise needs a weight for each of the columns whose paths it mixes, and at least one")
+        if not (math.isfinite(self.deviation) and self.deviation > 0):
+            raise KernelError("the standard deviation of noise is a number above 0")
+        if self.nulls not in NULLS:
+            raise KernelError(f"nulls is one of {NULLS}")
+
+    @property
+    def deviation(self) -> float:
+        """The noise's standard deviation, before rounding."""
+        return math.sqrt(float(time_of(self.magnitude).value)) * math.hypot(*self.weights)
+
+
+def factor(covariance: Sequence[Sequence[float]] | Reals) -> Reals:
+    """Return the lower triangle L with ``L @ L.T == covariance``, and refuse what is not a covariance."""
+    matrix: npt.NDArray[np.float64] = np.asarray(covariance, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not len(matrix) or not np.isfinite(matrix).all():
+        raise KernelError("a covariance is a square table of numbers")
+    if not np.allclose(matrix, matrix.T, rtol=1e-12, atol=0):
+        raise KernelError("a covariance is symmetric")
+    if (np.diag(matrix) <= 0).any():
+        raise KernelError("a covariance has variances above 0 on its diagonal")
+    deviations = np.sqrt(np.diag(matrix))
+    try:
+        triangle = np.linalg.cholesky(matrix / np.outer(deviations, deviations))
+    except np.linalg.LinAlgError:
+        raise KernelError(
+            "a covariance is positive definite: no column's noise may follow from the others' in full"
+        ) from None
+    return np.asarray(deviations[:, None] * triangle)
+
+
+def add_noise(
+    array: pa.Array | pa.ChunkedArray,
+    mechanism: Gaussian,
+    *,
+    key: bytes,
+    table: str,
+    rows: Words,
+    threads: int | None = None,
+) -> pa.Array:
+    """Return noisy numbers, as doubles, for numbers of any type.
+
+    Raises
+    ------
+    NullFound
+        Where NULL is not to be kept.
+    OutsideDomain
+        Where a number is infinite or NaN, or lies more than 2**53 steps from zero.
+    """
+    if len(rows) != len(array):
+        raise KernelError(f"identities of {len(array)} rows are needed, not of {len(rows)}")
+    values, nulls = _numbers(joined(array))
+    if nulls is not None and mechanism.nulls == "error":
+        raise NullFound(int(np.argmax(nulls)), int(np.count_nonzero(nulls)))
+    total = values.copy()
+    for column, weight in zip(mechanism.columns, mechanism.weights, strict=True):
+        if weight:
+            place = motions([mechanism.magnitude], key=key, table=table, column=column, rows=rows, threads=threads)[0]
+            place *= weight
+            total += place
+    return build(pa.float64(), _rounded(total, mechanism.step, nulls), nulls)
+
+
+def _numbers(array: pa.Array) -> tuple[Reals, Flags | None]:
+    kind = array.type
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        raise KernelError(f"noise is added to numbers, not to {kind}")
+    nulls = nulls_of(array)
+    values = values_of(array.cast(pa.float64(), safe=False), np.float64)
+    return (values if nulls is None else np.where(nulls, 0.0, values)), nulls
+
+
+def _rounded(total: Reals, step: Step, nulls: Flags | None) -> Reals:
+    """Whole steps, through integers: a negative zero would tell on which side of zero the sum lay."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        steps = np.rint(total / step.width)
+        outside = ~(np.abs(steps) <= MAX_UNITS // step.units)
+    if nulls is not None:
+        outside &= ~nulls
+    if outside.any():
+        raise OutsideDomain(int(np.argmax(outside)), int(np.count_nonzero(outside)))
+    result: Reals = (steps.astype(np.int64) * step.units) / 10.0**step.scale
+    return result
