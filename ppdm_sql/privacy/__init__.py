@@ -4,7 +4,15 @@ For a column, a row and any matrix of transition probabilities: amplification, b
 a release: the error that counts will have. Knows nothing of SQL.
 """
 
+from ppdm_sql.privacy.accuracy import (
+    count_error,
+    retention_for_error,
+    row_variance,
+    rows_for_error,
+    states_error,
+)
 from ppdm_sql.privacy.amplification import epsilon, epsilon_of_row, gamma_of_row
+from ppdm_sql.privacy.bounds import bound_error, bound_rows, condition_number, likely_error
 from ppdm_sql.privacy.breaches import excludes_breach, highest_posterior, lowest_posterior
 from ppdm_sql.privacy.channel import (
     Amplifying,
@@ -42,7 +50,11 @@ __all__ = [
     "RetentionChannel",
     "UniformChannel",
     "best_guesses",
+    "bound_error",
+    "bound_rows",
     "channel_of",
+    "condition_number",
+    "count_error",
     "epsilon",
     "epsilon_of_row",
     "excludes_breach",
@@ -57,6 +69,7 @@ __all__ = [
     "inverse_output_information",
     "inverse_worst_case_information",
     "largest_growth",
+    "likely_error",
     "lowest_posterior",
     "mutual_information",
     "output_distribution",
@@ -64,10 +77,14 @@ __all__ = [
     "posterior",
     "prior_that_grows_most",
     "property_posterior",
+    "retention_for_error",
+    "row_variance",
+    "rows_for_error",
     "safe_prior",
     "safe_relative_prior",
     "safe_relative_prior_of_row",
     "safe_retention",
     "seen_posterior",
+    "states_error",
     "worst_case_information",
 ]
