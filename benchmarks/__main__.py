@@ -16,7 +16,7 @@ from pathlib import Path
 
 import duckdb
 
-from benchmarks import counting, grouping, importing, memory, overhead, publishing
+from benchmarks import aggregating, counting, grouping, importing, memory, overhead, publishing, rewriting
 from benchmarks.results import Result, table
 from benchmarks.workspace import Workspace
 
@@ -27,7 +27,10 @@ MEASUREMENTS: dict[str, Callable[[Workspace], Iterator[Result]]] = {
     "error": counting.with_error,
     "bayes": counting.by_bayes,
     "overhead": overhead.of_a_query,
+    "rewrite": rewriting.of_queries,
+    "sum": aggregating.of_all_kinds,
     "group": grouping.by_exact_columns,
+    "cells": aggregating.by_perturbed_column,
     "publish": publishing.over_create_table,
     "import": importing.of_the_package,
     "memory": memory.of_publishing,

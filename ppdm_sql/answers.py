@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +17,13 @@ from ppdm_sql.rewrite.aggregates import native_name
 from ppdm_sql.rewrite.answer import answer_statement, inversion_statement
 from ppdm_sql.rewrite.domain_groups import group_scan, state_scan
 from ppdm_sql.rewrite.plan import Plan
-from ppdm_sql.rewrite.scan import covariance_name, estimate_name, key_name
+from ppdm_sql.rewrite.scan import Scan, covariance_name, estimate_name, key_name
 from ppdm_sql.rewrite.states import Observation, axes_of_answer, group_statement, observe, targets
 
 Array = npt.NDArray[np.float64]
+MANY_GROUPS = 20_000
+"""From here on each further aggregate costs as much as a scan: the groups no longer fit the processor's cache."""
+
 GROUPS = "ppdm_groups"
 """What the names of the relations of reconstructed groups begin with, that the last statement reads."""
 
@@ -62,6 +65,17 @@ def together(tree: exp.Expr, groups: Mapping[str, pa.Table]) -> tuple[str, pa.Ta
     clause.set("expressions", [*queries, *clause.expressions])
     tree.set("with_", clause)
     return GROUPS, pa.concat_tables(parts, promote_options="default")
+
+
+def sized(engine: Engine, plan: Plan) -> Plan:
+    """The plan with what the engine knows of the number of groups; of an expression, of the columns in it."""
+    query = plan.query
+    if not query.exact_keys or query.settings.portable or query.manifest.rows <= MANY_GROUPS:
+        return plan
+    columns = {column: None for i in query.exact_keys for column in query.keys[i].find_all(exp.Column)}
+    keys = tuple(columns) or (exp.true(),)
+    groups = Scan(replace(query, keys=keys, labels={})).select()
+    return replace(plan, many_groups=engine.estimated_rows(groups) > MANY_GROUPS)
 
 
 def statements(plan: Plan) -> list[exp.Expr]:

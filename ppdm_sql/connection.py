@@ -13,6 +13,7 @@ import duckdb
 from ppdm_sql.compiling import compile_statement
 from ppdm_sql.dbapi import as_dbapi
 from ppdm_sql.engines.catalog import RECONSTRUCTED
+from ppdm_sql.engines.dense_groups import Room
 from ppdm_sql.engines.embedded import EmbeddedEngine, first_line
 from ppdm_sql.engines.quoting import quote_text
 from ppdm_sql.errors import QueryError
@@ -52,12 +53,14 @@ class Connection(Results):
         self._session = session
         self._guard = Guard(con, session)
         self._executed = False
+        self._room = Room(con)
 
     def execute(self, query: str | duckdb.Statement, parameters: Parameters = None) -> Connection:
         """Run one or several statements; the last one's result can be fetched."""
         with as_dbapi():
             statements = self._statements(query, parameters)
             self._con.execute("")  # no earlier result is left, whatever happens now
+            self._room.give_back()
             self._executed = True
             try:
                 for parsed, values in statements:
@@ -260,7 +263,7 @@ class Connection(Results):
         assert statement.rewritten is not None
         try:
             if statement.groups is None:
-                return run(statement.rewritten)
+                return self._run(statement, run)
             name, groups = statement.groups
             answer = self._con.from_arrow(groups).query(name, statement.rewritten)
             assert answer is not None
@@ -268,11 +271,23 @@ class Connection(Results):
         except (duckdb.ProgrammingError, duckdb.DataError) as error:
             raise QueryError(first_line(error)) from None
 
+    def _run(self, statement: Statement, run: Callable[[str], Any]) -> Any:
+        """Run an answer that is one statement, with room for its groups where they are many."""
+        if not any(plan.many_groups for plan in statement.plans):
+            return run(statement.rewritten or "")
+        self._room.make()
+        answer = run(statement.rewritten or "")
+        if run == self._con.sql:  # a relation is planned when it runs, which must be while there is room
+            answer = answer.materialize()
+            self._room.give_back()
+        return answer
+
     def _check_fetched(self) -> None:
         """Our own questions to DuckDB would end a result that is not fetched yet: let DuckDB say what to do."""
         if self._executed:
             self._con.sql("SELECT 1").fetchall()
             self._executed = False
+        self._room.give_back()
 
     def _after(self, statement: Statement) -> None:
         if not statement.reads_only:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from sqlglot import exp
 
-from ppdm_sql.answers import GROUPS, answer, together
+from ppdm_sql.answers import GROUPS, answer, sized, together
 from ppdm_sql.engines.embedded import EmbeddedEngine
 from ppdm_sql.errors import QueryError, Unsupported
 from ppdm_sql.policy.manifest import Manifest
@@ -136,7 +136,7 @@ class _Rewriting:
             check_rows(query)
             self.rows = True
             return select
-        plan = make_plan(run(AGGREGATE, query), self.engine.measure)
+        plan = sized(self.engine, make_plan(run(AGGREGATE, query), self.engine.measure))
         name = f"{GROUPS}{len(self.groups)}"
         found = answer(self.engine, plan, name)
         if found.groups is not None:

@@ -22,3 +22,6 @@ class Engine(Protocol):
 
     def measure(self, columns: Sequence[Asked]) -> list[Cells]:
         """How each column's domain falls into cells under its terms."""
+
+    def estimated_rows(self, statement: exp.Expr) -> int:
+        """How many rows the engine expects a statement to give; it is not run."""

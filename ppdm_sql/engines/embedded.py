@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
 import duckdb
@@ -35,6 +36,11 @@ class EmbeddedEngine:
     def measure(self, columns: Sequence[Asked]) -> list[Cells]:
         """How each column's domain falls into cells under its terms; errors of the terms are the query's."""
         return measure(self._rows, self._arrow, columns)
+
+    def estimated_rows(self, statement: exp.Expr) -> int:
+        """How many rows DuckDB expects, from the statistics it keeps of the tables."""
+        [(_, text)] = self._rows(f"EXPLAIN (FORMAT json) {statement.sql(dialect=self.dialect)}")
+        return int(json.loads(text)[0]["extra_info"].get("Estimated Cardinality", 0))
 
     def _arrow(self, sql: str) -> pa.Table:
         try:

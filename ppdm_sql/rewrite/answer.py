@@ -7,6 +7,7 @@ one is what the analyst wrote, with expressions over totals in the place of aggr
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from statistics import NormalDist
 
 from sqlglot import exp
@@ -35,50 +36,65 @@ from ppdm_sql.rewrite.scan import (
 from ppdm_sql.rewrite.shape import PPDM_FUNCTIONS
 from ppdm_sql.rewrite.weights import covariance_by_weights, estimate_by_weights
 
+Counted = Callable[..., bool]
+
 
 def inversion_statement(plan: Plan) -> exp.Select:
     """One statement from the perturbed table to the answer."""
+    scan, columns = _scanned(plan, can_be_counted)
+    if plan.many_groups:  # one sum of weights may do the work of several counts
+        other, summed = _scanned(plan, _never_counted)
+        scan, columns = (other, summed) if len(other) < len(scan) else (scan, columns)
+    middle = exp.Select(expressions=columns, from_=exp.From(this=inner(scan.select(), "ppdm_scan")))
+    return answer_statement(plan, inner(middle, "ppdm_groups"))
+
+
+def _scanned(plan: Plan, counted: Counted) -> tuple[Scan, list[exp.Expr]]:
+    """The scan, and over its columns the keys, totals and covariances; `counted` says which totals are from counts."""
     scan = Scan(plan.query)
     columns: list[exp.Expr] = [exp.column(key_name(i)) for i in range(len(plan.query.keys))]
     for i, node in enumerate(plan.query.natives):
         columns.append(named(scan.add(node), native_name(i)))
     columns.extend(
-        named(typed(_answered(scan, plan, i), "DOUBLE"), estimate_name(i)) for i in sorted(plan.query.answered)
+        named(typed(_answered(scan, plan, i, counted), "DOUBLE"), estimate_name(i)) for i in sorted(plan.query.answered)
     )
     for (one, other), square in plan.query.squares.items():
-        covariance = _covariance(scan, plan, one, other, square)
+        covariance = _covariance(scan, plan, (one, other, square), counted)
         if covariance is not None:
             columns.append(named(typed(covariance, "DOUBLE"), covariance_name(one, other)))
-    middle = exp.Select(expressions=columns, from_=exp.From(this=inner(scan.select(), "ppdm_scan")))
-    return answer_statement(plan, inner(middle, "ppdm_groups"))
+    return scan, columns
 
 
-def _answered(scan: Scan, plan: Plan, index: int) -> exp.Expr:
+def _never_counted(plan: Plan, *totals: PlannedTotal) -> bool:
+    return False
+
+
+def _answered(scan: Scan, plan: Plan, index: int, counted: Counted) -> exp.Expr:
     """The estimate of a total; a sum that nobody can add to is NULL, as in SQL."""
     if not plan.totals[index].products and not plan.query.totals[index].is_count:
         return exp.Null()
-    return _estimate(scan, plan, plan.totals[index])
+    return _estimate(scan, plan, plan.totals[index], counted)
 
 
-def _estimate(scan: Scan, plan: Plan, planned: PlannedTotal) -> exp.Expr:
+def _estimate(scan: Scan, plan: Plan, planned: PlannedTotal, counted: Counted) -> exp.Expr:
     if planned.counted == TRUE:
         return scan.add(count_rows())
     if planned.counted == FALSE:
         scan.add(count_rows())
         return number(0.0)
-    if can_be_counted(plan, planned):
+    if counted(plan, planned):
         return estimate_by_counts(scan, plan, planned)
     return estimate_by_weights(scan, plan, planned)
 
 
-def _covariance(scan: Scan, plan: Plan, one: int, other: int, square: int) -> exp.Expr | None:
-    """The covariance of two totals; None where one of them is certain."""
-    first, second, both = (plan.totals[i] for i in (one, other, square))
+def _covariance(scan: Scan, plan: Plan, pair: tuple[int, int, int], counted: Counted) -> exp.Expr | None:
+    """The covariance of two totals, the third that of their products; None where one of them is certain."""
+    first, second, both = (plan.totals[i] for i in pair)
     if plan.certain(first) or plan.certain(second):
         return None
-    if can_be_counted(plan, first, second):
+    if counted(plan, first, second):
         return covariance_by_counts(scan, plan, first, second, both)
-    return covariance_by_weights(scan, plan, first, second, _estimate(scan, plan, both))
+    return covariance_by_weights(scan, plan, first, second, _estimate(scan, plan, both, counted))
 
 
 def answer_statement(plan: Plan, groups: exp.Expr) -> exp.Select:

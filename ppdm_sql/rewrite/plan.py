@@ -111,13 +111,14 @@ class PlannedTotal:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a query will be answered."""
+    """How a query will be answered; with `many_groups`, each further aggregate of the scan costs much."""
 
     query: Query
     axes: tuple[PlannedAxis, ...]
     totals: tuple[PlannedTotal, ...]
     method: str
     condition: Formula = TRUE
+    many_groups: bool = False
 
     @property
     def key_axes(self) -> tuple[int, ...]:

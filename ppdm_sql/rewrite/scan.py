@@ -23,6 +23,9 @@ class Scan:
         name = self._columns.setdefault(expression, f"{PREFIX}n{len(self._columns)}")
         return exp.column(name)
 
+    def __len__(self) -> int:
+        return len(self._columns)
+
     def select(self, extra: tuple[exp.Expr, ...] = ()) -> exp.Select:
         """The statement, grouped by the exact keys; `extra` are further grouping expressions."""
         exact = [self.query.keys[i] for i in self.query.exact_keys]
