@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp
 
 from ppdm_sql.distributions import reconstruct_domain_groups
 from ppdm_sql.engines.base import Engine
 from ppdm_sql.reconstruct import bayes_errors, solve
 from ppdm_sql.rewrite.aggregates import native_name
-from ppdm_sql.rewrite.answer import answer_statement, inversion_statement
+from ppdm_sql.rewrite.answer import answer_statement, groups_select, inversion_statement
 from ppdm_sql.rewrite.domain_groups import group_scan, state_scan
+from ppdm_sql.rewrite.grouping_sets import SET
 from ppdm_sql.rewrite.plan import Plan
 from ppdm_sql.rewrite.scan import Scan, covariance_name, estimate_name, key_name
-from ppdm_sql.rewrite.states import Observation, axes_of_answer, group_statement, observe, targets
+from ppdm_sql.rewrite.states import GROUP, Observation, axes_of_answer, group_statement, observe, targets
 
 Array = npt.NDArray[np.float64]
 MANY_GROUPS = 20_000
@@ -36,15 +38,40 @@ class Answer:
     groups: pa.Table | None = None
 
 
-def answer(engine: Engine, plan: Plan, name: str = GROUPS) -> Answer:
-    """Reconstruct by the plan's method; `name` is what the groups will be called, unlike those of any other part."""
-    if plan.query.labels:
-        groups = reconstruct_domain_groups(engine, plan)
-    elif plan.method == "inversion":
-        return Answer(inversion_statement(plan))
+def answer(engine: Engine, plans: Sequence[Plan], name: str = GROUPS) -> Answer:
+    """Reconstruct by the plans' methods; several plans are those of grouping sets.
+
+    `name` is what the groups will be called, unlike those of any other part of the statement.
+    """
+    if all(plan.one_statement for plan in plans):
+        return Answer(inversion_statement(plans))
+    if len(plans) == 1:
+        groups = _groups(engine, plans[0])
     else:
-        groups = reconstruct_groups(engine, plan)
-    return Answer(answer_statement(plan, exp.to_table(name)), groups)
+        tables = [_groups(engine, plan) for plan in plans]
+        numbered = [table.append_column(SET, pa.array([i] * len(table), pa.int64())) for i, table in enumerate(tables)]
+        groups = _filled(plans[0], pa.concat_tables(numbered, promote_options="permissive"))
+    return Answer(answer_statement(plans, exp.to_table(name)), groups)
+
+
+def _groups(engine: Engine, plan: Plan) -> pa.Table:
+    """The groups of a plan, with what the outer SELECT reads of each."""
+    if plan.query.labels:
+        return reconstruct_domain_groups(engine, plan)
+    if plan.method == "inversion":
+        return engine.table(groups_select(plan))
+    found = reconstruct_groups(engine, plan)
+    return found.slice(0, 0) if plan.empty else found
+
+
+def _filled(plan: Plan, groups: pa.Table) -> pa.Table:
+    """The covariances that a grouping set does not have, because its totals are exact, are zero."""
+    for pair in plan.query.squares:
+        name = covariance_name(*pair)
+        if name in groups.column_names:
+            place = groups.column_names.index(name)
+            groups = groups.set_column(place, name, pc.fill_null(groups.column(name), 0.0))
+    return groups
 
 
 def together(tree: exp.Expr, groups: Mapping[str, pa.Table]) -> tuple[str, pa.Table] | None:
@@ -74,28 +101,31 @@ def sized(engine: Engine, plan: Plan) -> Plan:
         return plan
     columns = {column: None for i in query.exact_keys for column in query.keys[i].find_all(exp.Column)}
     keys = tuple(columns) or (exp.true(),)
-    groups = Scan(replace(query, keys=keys, labels={})).select()
+    groups = Scan(replace(query, keys=keys, labels={}, absent=frozenset())).select()
     return replace(plan, many_groups=engine.estimated_rows(groups) > MANY_GROUPS)
 
 
 def statements(plan: Plan) -> list[exp.Expr]:
-    """What will run on the perturbed table, for an analyst who wants to see it."""
+    """What will run on the perturbed table, for an analyst who wants to see it; of a grouping set, its groups."""
+    if plan.query.sets and plan.one_statement:
+        return [groups_select(plan)]
     if plan.query.labels:
         others = tuple(axis for axis in axes_of_answer(plan) if axis not in plan.key_axes)
         scan = state_scan(plan, others) if plan.method == "bayes" else group_scan(plan).statement
-        return [scan, answer_statement(plan, exp.to_table(GROUPS))]
+        return [scan, answer_statement([plan], exp.to_table(GROUPS))]
     if plan.method == "inversion":
-        return [inversion_statement(plan)]
-    return [observe(plan).statement, answer_statement(plan, exp.to_table(GROUPS))]
+        return [inversion_statement([plan])]
+    return [observe(plan).statement, answer_statement([plan], exp.to_table(GROUPS))]
 
 
 def reconstruct_groups(engine: Engine, plan: Plan) -> pa.Table:
     """Every group with its Bayes estimates and their covariances."""
     found = engine.table(group_statement(plan))
-    columns = {key_name(i): found.column(key_name(i)) for i in range(len(plan.query.keys))}
+    columns = {key_name(i): found.column(key_name(i)) for i in plan.query.exact_keys}
     for i, node in enumerate(plan.query.natives):
-        columns[native_name(i)] = found.column(len(plan.query.keys) + plan.query.natives.index(node))
+        columns[native_name(i)] = found.column(len(plan.query.exact_keys) + plan.query.natives.index(node))
     columns |= {name: pa.array(values) for name, values in _bayes(engine, plan, found.num_rows).items()}
+    columns[GROUP] = pa.array(range(found.num_rows), pa.int64())  # a group may have nothing else
     return pa.table(columns)
 
 

@@ -106,7 +106,7 @@ def _keys(
     """The keys of every row of the result."""
     _, first = np.unique(scanned.group, return_index=True)
     columns = {}
-    for i in range(len(plan.query.keys)):
+    for i in plan.query.present_keys:
         label = plan.query.labels.get(i)
         if label is None:
             columns[key_name(i)] = scanned.table.column(key_name(i)).take(pa.array(first[places[0]]))

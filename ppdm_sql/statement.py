@@ -12,6 +12,7 @@ from ppdm_sql.answers import GROUPS, answer, sized, together
 from ppdm_sql.engines.embedded import EmbeddedEngine
 from ppdm_sql.errors import QueryError, Unsupported
 from ppdm_sql.policy.manifest import Manifest
+from ppdm_sql.rewrite.grouping_sets import each_set
 from ppdm_sql.rewrite.inline import inline, reads_directly
 from ppdm_sql.rewrite.names import ANSWERED
 from ppdm_sql.rewrite.parse import Parameters, bind_parameters, known_parameters, number_placeholders, parse
@@ -136,12 +137,12 @@ class _Rewriting:
             check_rows(query)
             self.rows = True
             return select
-        plan = sized(self.engine, make_plan(run(AGGREGATE, query), self.engine.measure))
+        plans = [sized(self.engine, make_plan(run(AGGREGATE, one), self.engine.measure)) for one in each_set(query)]
         name = f"{GROUPS}{len(self.groups)}"
-        found = answer(self.engine, plan, name)
+        found = answer(self.engine, plans, name)
         if found.groups is not None:
             self.groups[name] = found.groups
-        self.plans.append(plan)
+        self.plans += plans
         found.statement.meta[ANSWERED] = True
         return found.statement
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from ppdm_sql.rewrite.grouping_sets import CALLS
 from ppdm_sql.rewrite.query import Condition, Label, Query, totals_in
 from ppdm_sql.rewrite.refuse import refuse
 from ppdm_sql.rewrite.scan import PREFIX, estimate_name, grouped, typed
@@ -51,7 +52,9 @@ def aggregate_nodes(tree: exp.Select) -> Iterator[exp.Expr]:
         if root is None:
             continue
         for node in root.find_all(exp.AggFunc, exp.Filter):
-            if node.find_ancestor(exp.Select) is not tree or is_windowed(node) or _inside_aggregate(node):
+            if isinstance(node, CALLS) or node.find_ancestor(exp.Select) is not tree:
+                continue
+            if is_windowed(node) or _inside_aggregate(node):
                 continue
             text = _text(node)
             if text not in seen:
@@ -94,7 +97,9 @@ class _Collector:
         self.totals = Totals(query, self.terms)
         self.natives: list[exp.Expr] = []
         self.hidden = both(*(self.terms.condition(condition) for condition in query.hidden))
-        self.labels = {i: self.label(key) for i, key in enumerate(query.keys) if query.perturbed_in(key)}
+        labels = {i: self.label(key) for i, key in enumerate(query.keys) if query.perturbed_in(key)}
+        self.labels = {i: label for i, label in labels.items() if i not in query.absent}
+        self.domain_groups = bool(labels)  # of any grouping set: an aggregate must mean the same in all of them
 
     def label(self, key: exp.Expr) -> Label:
         """A grouping expression of a perturbed column."""
@@ -110,7 +115,7 @@ class _Collector:
 
     def rewrite(self, node: exp.Expr) -> exp.Expr:
         """An aggregate as an expression over totals, or the name of a native one."""
-        if not self.query.hidden and not self.labels and not self.query.perturbed_in(node):
+        if not self.query.hidden and not self.domain_groups and not self.query.perturbed_in(node):
             return self.native(node)
         condition, function = self.hidden, node
         if isinstance(node, exp.Filter):
@@ -141,7 +146,7 @@ class _Collector:
         summed = self.sum(function.this, condition)
         if isinstance(function, exp.Avg):
             return over(summed, self.count(both(condition, self.totals.known(function.this))))
-        if self.labels:
+        if self.domain_groups:
             return summed
         nobody = exp.EQ(this=self.rows(function.this, condition), expression=exp.Literal.number(0))
         return exp.Case(ifs=[exp.If(this=nobody, true=exp.Null())], default=summed)
@@ -214,7 +219,7 @@ class _Collector:
         perturbed = self.query.perturbed_in(function)
         if perturbed:
             why = f"{perturbed[0].name} is perturbed and this aggregate of it cannot be reconstructed."
-        elif self.labels:
+        elif self.domain_groups:
             why = "the groups it runs over are of a perturbed column."
         elif self.query.hidden:
             picked = self.query.perturbed_in(self.query.hidden[0])[0].name

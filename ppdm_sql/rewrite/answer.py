@@ -7,7 +7,7 @@ one is what the analyst wrote, with expressions over totals in the place of aggr
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import NormalDist
 
 from sqlglot import exp
@@ -16,6 +16,7 @@ from ppdm_sql.rewrite.aggregates import native_name
 from ppdm_sql.rewrite.counts import can_be_counted, covariance_by_counts, estimate_by_counts
 from ppdm_sql.rewrite.derivative import NoDerivative, derivative
 from ppdm_sql.rewrite.formula import FALSE, TRUE
+from ppdm_sql.rewrite.grouping_sets import CALLS, absent_key, grouping_call, union
 from ppdm_sql.rewrite.plan import Plan, PlannedTotal
 from ppdm_sql.rewrite.query import Query, totals_in
 from ppdm_sql.rewrite.refuse import misread, refuse
@@ -39,20 +40,34 @@ from ppdm_sql.rewrite.weights import covariance_by_weights, estimate_by_weights
 Counted = Callable[..., bool]
 
 
-def inversion_statement(plan: Plan) -> exp.Select:
-    """One statement from the perturbed table to the answer."""
+def inversion_statement(plans: Sequence[Plan]) -> exp.Select:
+    """One statement from the perturbed table to the answer; several plans are those of grouping sets."""
+    if len(plans) == 1:
+        groups: exp.Expr = groups_select(plans[0])
+    else:
+        groups = union([groups_select(plan) for plan in plans])
+    return answer_statement(plans, inner(groups, "ppdm_groups"))
+
+
+def groups_select(plan: Plan) -> exp.Select:
+    """The groups with their totals and covariances; of a grouping set, with the columns that all of them have."""
     scan, columns = _scanned(plan, can_be_counted)
     if plan.many_groups:  # one sum of weights may do the work of several counts
         other, summed = _scanned(plan, _never_counted)
         scan, columns = (other, summed) if len(other) < len(scan) else (scan, columns)
     middle = exp.Select(expressions=columns, from_=exp.From(this=inner(scan.select(), "ppdm_scan")))
-    return answer_statement(plan, inner(middle, "ppdm_groups"))
+    if plan.empty:
+        middle.set("where", exp.Where(this=exp.false()))
+    return middle
 
 
 def _scanned(plan: Plan, counted: Counted) -> tuple[Scan, list[exp.Expr]]:
     """The scan, and over its columns the keys, totals and covariances; `counted` says which totals are from counts."""
     scan = Scan(plan.query)
-    columns: list[exp.Expr] = [exp.column(key_name(i)) for i in range(len(plan.query.keys))]
+    keys = range(len(plan.query.keys))
+    columns: list[exp.Expr] = [
+        absent_key(plan.query, i) if i in plan.query.absent else exp.column(key_name(i)) for i in keys
+    ]
     for i, node in enumerate(plan.query.natives):
         columns.append(named(scan.add(node), native_name(i)))
     columns.extend(
@@ -62,6 +77,8 @@ def _scanned(plan: Plan, counted: Counted) -> tuple[Scan, list[exp.Expr]]:
         covariance = _covariance(scan, plan, (one, other, square), counted)
         if covariance is not None:
             columns.append(named(typed(covariance, "DOUBLE"), covariance_name(one, other)))
+        elif plan.query.sets:
+            columns.append(named(number(0.0), covariance_name(one, other)))
     return scan, columns
 
 
@@ -97,10 +114,10 @@ def _covariance(scan: Scan, plan: Plan, pair: tuple[int, int, int], counted: Cou
     return covariance_by_weights(scan, plan, first, second, _estimate(scan, plan, both, counted))
 
 
-def answer_statement(plan: Plan, groups: exp.Expr) -> exp.Select:
+def answer_statement(plans: Sequence[Plan], groups: exp.Expr) -> exp.Select:
     """The outer SELECT over `groups`, a relation with keys, totals and covariances under their names."""
-    query, tree = plan.query, plan.query.tree
-    outer = _Outer(plan, groups)
+    query, tree = plans[0].query, plans[0].query.tree
+    outer = _Outer(plans, groups)
     items: list[exp.Expr] = []
     for item in tree.expressions:
         name = output_name(item)
@@ -109,9 +126,7 @@ def answer_statement(plan: Plan, groups: exp.Expr) -> exp.Select:
         items.extend(outer.interval_columns(item.unalias(), name))
     statement = exp.Select(expressions=items)
     having = tree.args.get("having")
-    if plan.condition == FALSE and query.keys:  # no row can pass WHERE, so there is no group
-        statement.set("where", exp.Where(this=exp.false()))
-    elif having is not None:
+    if having is not None:
         statement.set("where", exp.Where(this=outer.rewrite(having.this)))
     for part in ("distinct", "qualify", "order", "limit", "offset"):
         node = tree.args.get(part)
@@ -136,12 +151,12 @@ def _text(node: exp.Expr) -> str:
 
 
 class _Outer:
-    def __init__(self, plan: Plan, groups: exp.Expr) -> None:
-        self.plan = plan
+    def __init__(self, plans: Sequence[Plan], groups: exp.Expr) -> None:
+        self.plans = plans
         self.groups = groups
         self.places: list[int] = []
         self.slopes: dict[exp.Expr, str] = {}
-        self.query: Query = plan.query
+        self.query: Query = plans[0].query
         self.keys = {_text(key.unnest()): i for i, key in enumerate(self.query.keys)}
         self.quantile = NormalDist().inv_cdf(0.5 + self.query.settings.confidence / 2)
 
@@ -150,6 +165,8 @@ class _Outer:
         if isinstance(node, exp.Anonymous) and node.name.lower() in PPDM_FUNCTIONS:
             return self.bound(node)
         text = _text(node)
+        if isinstance(node, CALLS):
+            return grouping_call(self.query, node)
         if text in self.query.aggregates:
             return self.query.aggregates[text].copy()
         if text in self.keys:
@@ -217,7 +234,7 @@ class _Outer:
 
     def error(self, value: exp.Expr) -> exp.Expr | None:
         """The standard error by the delta method: the gradient on both sides of the covariance matrix."""
-        uncertain = [i for i in sorted(totals_in(value)) if not self.plan.certain(self.plan.totals[i])]
+        uncertain = [i for i in sorted(totals_in(value)) if not self.certain(i)]
         found = {i: derivative(value, estimate_name(i)) for i in uncertain}
         slopes = {i: self.slope(one) for i, one in found.items() if one is not None}
         parts: list[exp.Expr] = []
@@ -228,6 +245,10 @@ class _Outer:
             return None
         variance = exp.Greatest(this=typed(total(parts), "DOUBLE"), expressions=[number(0.0)])
         return exp.Sqrt(this=variance)
+
+    def certain(self, index: int) -> bool:
+        """Whether a total is exact in every grouping set."""
+        return all(plan.certain(plan.totals[index]) for plan in self.plans)
 
     def slope(self, expression: exp.Expr) -> exp.Expr:
         """A derivative by name: in a variance of many totals each is used many times, and may be long."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 from dataclasses import replace
 
 from sqlglot import exp
 
+from ppdm_sql.rewrite.grouping_sets import sets_of
 from ppdm_sql.rewrite.query import Query
 from ppdm_sql.rewrite.refuse import misread, refuse
-
-ONE_GROUPING = "Ask one grouping at a time, and join them by UNION ALL."
 
 ANSWERED = "ppdm_answered"
 """Marks a SELECT that is an answer already: what it reads of a release, it reads rightly."""
@@ -29,8 +29,7 @@ def resolve_names(query: Query) -> Query:
         node = tree.args.get(part)
         if node is not None:
             _resolve(query, node, aliases)
-    keys = _keys(query, tree.args.get("group"))
-    return replace(query, keys=keys)
+    return _grouped(query, tree.args.get("group"))
 
 
 def _resolve(query: Query, root: exp.Expr, aliases: dict[str, exp.Expr], depth: int = 0) -> None:
@@ -112,21 +111,28 @@ def _unknown(query: Query, column: exp.Column) -> None:
     misread(query.sql, column, f"{query.table.alias_or_name} has no such column. {hint}")
 
 
-def _keys(query: Query, group: exp.Expr | None) -> tuple[exp.Expr, ...]:
+def _grouped(query: Query, group: exp.Expr | None) -> Query:
     if group is None:
-        return ()
+        return query
     if group.args.get("all"):
         for item in query.tree.expressions:
             if item.is_star:
                 misread(query.sql, item, "a star has no meaning beside GROUP BY ALL.")
-        return tuple(
+        keys = [
             item.unalias()
             for item in query.tree.expressions
             if not any(item.find_all(exp.AggFunc, exp.Window, exp.Query))
-        )
-    for node in group.find_all(exp.GroupingSets, exp.Rollup, exp.Cube):
-        refuse(query.sql, node, "GROUPING SETS, ROLLUP and CUBE are not supported on a release yet.", ONE_GROUPING)
-    return tuple(_position(query, item) for item in group.expressions)
+        ]
+        return replace(query, keys=tuple(keys))
+    sets = [[_position(query, item) for item in items] for items in sets_of(query, group.expressions)]
+    if len(sets) == 1:
+        return replace(query, keys=tuple(sets[0]))
+    known: dict[str, exp.Expr] = {}
+    for item in itertools.chain(*sets):
+        known.setdefault(item.unnest().sql(dialect="duckdb"), item)
+    places = {text: i for i, text in enumerate(known)}
+    own = tuple(frozenset(places[item.unnest().sql(dialect="duckdb")] for item in items) for items in sets)
+    return replace(query, keys=tuple(known.values()), sets=own)
 
 
 def _position(query: Query, item: exp.Expr) -> exp.Expr:

@@ -130,6 +130,16 @@ class Plan:
         """The number of cells of each axis."""
         return [len(axis.cells) for axis in self.axes]
 
+    @property
+    def one_statement(self) -> bool:
+        """Whether one statement gives the groups, with nothing reconstructed outside the engine."""
+        return self.method == "inversion" and not self.query.labels
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no group, for no row can pass WHERE."""
+        return self.condition == FALSE and bool(self.query.present_keys)
+
     def certain(self, total: PlannedTotal) -> bool:
         """Whether no perturbed column takes part, so that the total is exact."""
         return all(self.axes[axis].axis.retain == 1 for axis in (*total.axes, *self.key_axes))

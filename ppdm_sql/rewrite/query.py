@@ -96,7 +96,8 @@ class Query:
     column takes part in, `hidden` those that one does. The later passes fill the rest: `aggregates` maps the text of
     each aggregate to an expression over totals and `natives`, aggregates that are exact as they stand; `squares` says
     which total is the sum of the products of two others, for their covariance. `labels` has the keys, by number, that
-    are of perturbed columns, and `condition` is WHERE as far as it is hidden.
+    are of perturbed columns, and `condition` is WHERE as far as it is hidden. `sets` has the keys of each grouping set,
+    where there are several; the query of one set has the others `absent`.
     """
 
     sql: str
@@ -106,6 +107,8 @@ class Query:
     settings: Settings = field(default_factory=Settings)
     aggregate_names: frozenset[str] = frozenset()
     keys: tuple[exp.Expr, ...] = ()
+    sets: tuple[frozenset[int], ...] = ()
+    absent: frozenset[int] = frozenset()
     exact: tuple[exp.Expr, ...] = ()
     hidden: tuple[exp.Expr, ...] = ()
     axes: tuple[QueryAxis, ...] = ()
@@ -119,7 +122,12 @@ class Query:
     @property
     def exact_keys(self) -> tuple[int, ...]:
         """The numbers of the keys that no perturbed column takes part in."""
-        return tuple(i for i in range(len(self.keys)) if i not in self.labels)
+        return tuple(i for i in self.present_keys if i not in self.labels)
+
+    @property
+    def present_keys(self) -> tuple[int, ...]:
+        """The numbers of the keys that rows are grouped by."""
+        return tuple(i for i in range(len(self.keys)) if i not in self.absent)
 
     @property
     def answered(self) -> set[int]:

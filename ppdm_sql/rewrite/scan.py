@@ -109,7 +109,7 @@ def _joined(kind: type[exp.Binary], parts: Sequence[exp.Expr]) -> exp.Expr:
     return result
 
 
-def inner(statement: exp.Select, name: str) -> exp.Subquery:
+def inner(statement: exp.Expr, name: str) -> exp.Subquery:
     """(statement) AS name."""
     return exp.Subquery(this=statement, alias=exp.TableAlias(this=exp.to_identifier(name)))
 

@@ -79,7 +79,7 @@ def observe(plan: Plan) -> Observation:
     scan.add(count_rows())
     names = tuple(cell_name(i) for i in range(len(axes)))
     inner = scan.select(cells).subquery("ppdm_scan")
-    keys = [exp.column(key_name(i)) for i in range(len(plan.query.keys))]
+    keys = [exp.column(key_name(i)) for i in plan.query.exact_keys]
     statement = exp.select(
         exp.alias_(rank(keys), GROUP), *(exp.column(name) for name in names), exp.alias_(exp.column("ppdm_n0"), ROWS)
     ).from_(inner)
@@ -104,7 +104,7 @@ def group_statement(plan: Plan) -> exp.Select:
 
 
 def _ordered(statement: exp.Select, plan: Plan) -> exp.Select:
-    keys = [exp.column(key_name(i)) for i in range(len(plan.query.keys))]
+    keys = [exp.column(key_name(i)) for i in plan.query.exact_keys]
     return statement.order_by(*_ascending(keys)) if keys else statement
 
 

@@ -25,6 +25,8 @@ QUERIES = [
     "SELECT count(*) AS n, ppdm_low(count(*)) AS a, ppdm_high(count(*)) AS b FROM people WHERE age < 25 OR age > 60",
     "SELECT region, stddev(age) AS s, 100.0 * count_if(married) / count(*) AS p FROM people GROUP BY region ORDER BY 1",
     "SELECT max(n) AS m FROM (SELECT sex, count(*) AS n FROM people WHERE age > 40 GROUP BY sex) AS g",
+    "SELECT sex, region, count(*) AS n, ppdm_error(count(*)) AS e FROM people WHERE age > 40 "
+    "GROUP BY GROUPING SETS ((), (sex), (region)) ORDER BY grouping(sex, region), sex, region",
     "SELECT sum(CASE WHEN age > 40 AND occupation = 'O''Brien''s' THEN weight ELSE 0 END) AS w FROM people",
 ]
 COLUMNS = "id, age, hours, education, wage, married, occupation, sex, region, weight"

@@ -40,9 +40,6 @@ SELECT count(*) FROM people WHERE age < weight;
 --! case: a sample
 SELECT count(*) FROM people USING SAMPLE 10 PERCENT;
 --! error: Unsupported:
---! case: grouping sets
-SELECT region, count(*) FROM people WHERE age > 30 GROUP BY ROLLUP (region);
---! error: Unsupported: ROLLUP ("region") (line 1, column 69)
 --! case: a summary
 SUMMARIZE people;
 --! error: Unsupported: SUMMARIZE people (line 1, column 11) would read perturbed values as true ones.
