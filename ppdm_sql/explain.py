@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from ppdm_sql.answers import statements
+from ppdm_sql.channels.cells import Cell, total_weight
 from ppdm_sql.rewrite.plan import Plan, PlannedAxis
 from ppdm_sql.statement import Statement
 
@@ -49,11 +50,16 @@ def _axis_lines(axis: PlannedAxis) -> list[str]:
     words = {True: "true", False: "false", None: "null"}
     for cell in axis.cells:
         truth = ", ".join(words[value] for value in cell.truth)
-        share = (
-            "NULL, never replaced" if cell.fixed else f"{cell.points:,} values, share {cell.points / column.size:.6g}"
-        )
-        lines.append(f"  cell ({truth}): {share}")
+        lines.append(f"  cell ({truth}): {_share(axis, cell)}")
     return lines
+
+
+def _share(axis: PlannedAxis, cell: Cell) -> str:
+    if cell.fixed:
+        return "NULL, never replaced"
+    assert axis.column is not None
+    share = f"share {cell.weight / total_weight(axis.cells):.6g}"
+    return f"{int(cell.weight):,} values, {share}" if axis.column.weights is None else share
 
 
 def _indent(statement: exp.Expr) -> str:

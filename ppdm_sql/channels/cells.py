@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,13 +15,14 @@ from ppdm_sql.policy.binding import BoundColumn
 class Cell:
     """A set of values that all of a query's terms treat alike.
 
-    `truth` holds each term's value there (None for NULL), `points` the number of domain values inside, `sums` the sum
-    over them of each number the query asks for. The NULLs of a column with nulls = "keep" are a cell of their own,
-    `fixed`: they are never replaced and nothing becomes one.
+    `truth` holds each term's value there (None for NULL), `weight` what the replacing distribution gives the values
+    inside (their number, where all are alike), `sums` the weighted sum over them of each number the query asks for. The
+    NULLs of a column with nulls = "keep" are a cell of their own, `fixed`: they are never replaced and nothing becomes
+    one.
     """
 
     truth: tuple[bool | None, ...]
-    points: int
+    weight: float
     fixed: bool = False
     sums: tuple[float, ...] = ()
 
@@ -33,9 +35,15 @@ class Cells:
     labels: tuple[Any, ...] = ()
 
 
+def total_weight(cells: Sequence[Cell]) -> float:
+    """The weight of the whole domain, whose parts the cells are."""
+    return math.fsum(cell.weight for cell in cells if not cell.fixed)
+
+
 def column_axis(column: BoundColumn, cells: Sequence[Cell]) -> Axis:
     """The transition between the cells of a perturbed column, with exact shares."""
-    shares = tuple(0.0 if cell.fixed else cell.points / column.size for cell in cells)
+    total = total_weight(cells)
+    shares = tuple(0.0 if cell.fixed else cell.weight / total for cell in cells)
     fixed = tuple(i for i, cell in enumerate(cells) if cell.fixed)
     return Axis(column.retain, shares, fixed)
 

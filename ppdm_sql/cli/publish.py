@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from ppdm_sql.policy import Manifest, Policy, load_policy
+from ppdm_sql.policy.mechanisms import MECHANISMS
 from ppdm_sql.publishing import publish
 
 
@@ -30,7 +31,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def outcome(manifest: Manifest, policy: Policy) -> str:
     """What is perturbed, what is exact and what is not released."""
-    perturbed = [f"{column.name} ({column.retain:.3g} kept)" for column in manifest.perturbed]
+    perturbed = [
+        f"{column.name} ({MECHANISMS[column.mechanism].describe(column).kept})" for column in manifest.perturbed
+    ]
     exact = [column.name for column in manifest.columns if column.perturbed is None]
     groups = {"perturbed": perturbed, "released as they are": exact, "not released": list(policy.dropped)}
     return "\n".join(f"{title}: {', '.join(names)}" for title, names in groups.items() if names)

@@ -12,6 +12,7 @@ from ppdm_sql.engines.catalog import parquet_manifest, read_catalog
 from ppdm_sql.errors import ReleaseError
 from ppdm_sql.opening import connect
 from ppdm_sql.policy.manifest import Manifest
+from ppdm_sql.policy.mechanisms import MECHANISMS
 
 NULLS = {"error": "there are none", "keep": "as they are", "value": "perturbed"}
 
@@ -52,6 +53,9 @@ def describe(manifest: Manifest) -> str:
         if bound is None:
             rows.append((column.name, column.type.name, "exact", "", ""))
         else:
-            rows.append((column.name, column.type.name, f"{bound.retain:.4g}", f"{bound.size:,}", NULLS[bound.nulls]))
+            public = MECHANISMS[bound.mechanism].describe(bound)
+            retention = public.kept if public.retention is None else f"{public.retention:.4g}"
+            size = "" if public.size is None else f"{public.size:,}"
+            rows.append((column.name, column.type.name, retention, size, NULLS.get(public.nulls or "", "")))
     names = ("column", "type", "retention", "domain size", "NULLs")
     return f"{manifest.table}: {manifest.rows:,} rows{level}\n{table(names, rows)}"

@@ -38,19 +38,19 @@ def cells_by_arithmetic(column: BoundColumn, terms: Sequence[exp.Expr]) -> list[
     """The cells of a column under some terms, or None where only the engine can tell."""
     try:
         points = _points(column, terms)
-        found: dict[tuple[tuple[bool | None, ...], bool], int] = {}
-        for point, count, fixed in points:
+        found: dict[tuple[tuple[bool | None, ...], bool], float] = {}
+        for point, weight, fixed in points:
             truth = tuple(_truth(term, point, column) for term in terms)
-            found[truth, fixed] = found.get((truth, fixed), 0) + count
+            found[truth, fixed] = found.get((truth, fixed), 0) + weight
     except Unknown:
         return None
-    return [Cell(truth, count, fixed) for (truth, fixed), count in found.items()]
+    return [Cell(truth, weight, fixed) for (truth, fixed), weight in found.items()]
 
 
-def _points(column: BoundColumn, terms: Sequence[exp.Expr]) -> list[tuple[Point, int, bool]]:
-    """Points that stand for all of the domain: each with how many it stands for, and whether it is fixed."""
+def _points(column: BoundColumn, terms: Sequence[exp.Expr]) -> list[tuple[Point, float, bool]]:
+    """Points that stand for all of the domain: each with the weight of those it stands for, and whether it is fixed."""
     grid = column.domain
-    points: list[tuple[Point, int, bool]]
+    points: list[tuple[Point, float, bool]]
     if isinstance(grid, Grid):
         constants = [compared_constants(term) for term in terms]
         if any(found is None for found in constants):
@@ -59,13 +59,14 @@ def _points(column: BoundColumn, terms: Sequence[exp.Expr]) -> list[tuple[Point,
         if any(unit is None for unit in units):
             raise Unknown
         places = places_of(grid, [unit for unit in units if unit is not None])
-        points = [(Fraction(grid.low + a * grid.step), b - a, False) for a, b in itertools.pairwise(places)]
+        stretches = itertools.pairwise(places)
+        points = [(Fraction(grid.low + a * grid.step), column.weight(a, b), False) for a, b in stretches]
     elif column.type.family == "boolean":
-        points = [(bool(value), 1, False) for value in grid.values]
+        points = [(bool(value), column.weight(i, i + 1), False) for i, value in enumerate(grid.values)]
     else:
         raise Unknown
     if column.nulls == "value":
-        points.append((None, 1, False))
+        points.append((None, column.weight(column.size - 1, column.size), False))
     elif column.nulls == "keep":
         points.append((None, 0, True))
     return points

@@ -31,11 +31,24 @@ def point(column: BoundColumn, index: str) -> str:
 
 
 def listed(column: BoundColumn) -> str:
-    """A relation of one column `ppdm_value` with every value of a listed domain."""
+    """A relation with every value of a listed domain, `ppdm_value`, and its weight, `ppdm_w`."""
     values = column.domain
     assert isinstance(values, Values)
-    rows = ", ".join(f"({constant(value)})" for value in values.values)
-    return f"SELECT CAST(v AS {column.type.name}) AS ppdm_value FROM (VALUES {rows}) AS t(v)"
+    if column.weights is None:
+        rows = ", ".join(f"({constant(value)})" for value in values.values)
+        return f"SELECT CAST(v AS {column.type.name}) AS ppdm_value, 1 AS ppdm_w FROM (VALUES {rows}) AS t(v)"
+    pairs = zip(values.values, column.weights, strict=False)  # the weight of NULL, if it has one, is left over
+    rows = ", ".join(f"({constant(value)}, {weight!r}::DOUBLE)" for value, weight in pairs)
+    return f"SELECT CAST(v AS {column.type.name}) AS ppdm_value, w AS ppdm_w FROM (VALUES {rows}) AS t(v, w)"
+
+
+def places(column: BoundColumn) -> str:
+    """A relation with every place of a grid, `ppdm_i`, and the weight of its value, `ppdm_w`."""
+    size = column.domain.size
+    if column.weights is None:
+        return f"SELECT ppdm_i, 1 AS ppdm_w FROM range({size}) AS t(ppdm_i)"
+    weights = ", ".join(repr(weight) for weight in column.weights[:size])
+    return f"SELECT unnest(range({size})) AS ppdm_i, unnest([{weights}]::DOUBLE[]) AS ppdm_w"
 
 
 def constant(value: Scalar) -> str:

@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from ppdm_sql.channels.cells import Cell, Cells
 from ppdm_sql.engines.arithmetic import cells_by_arithmetic
-from ppdm_sql.engines.domains import listed, point
+from ppdm_sql.engines.domains import listed, places, point
 from ppdm_sql.engines.intervals import Run, compared_constants, cuts
 from ppdm_sql.engines.powers import degree, power_sum
 from ppdm_sql.engines.quoting import quote_name
@@ -64,12 +64,12 @@ def _plain(run: Run, columns: Mapping[int, Asked]) -> dict[int, Cells]:
     parts = [_cells_statement(i, asked, _points(run, asked), width) for i, asked in columns.items()]
     totals = "".join(f", sum(ppdm_v{i})" for i in range(width))
     statement = (
-        f"SELECT ppdm_axis, ppdm_truth, CAST(sum(ppdm_w) AS BIGINT), ppdm_fixed{totals} "
+        f"SELECT ppdm_axis, ppdm_truth, CAST(sum(ppdm_w) AS DOUBLE), ppdm_fixed{totals} "
         f"FROM ({' UNION ALL '.join(parts)}) GROUP BY ppdm_axis, ppdm_truth, ppdm_fixed"
     )
     found: dict[int, list[Cell]] = defaultdict(list)
-    for axis, truth, points, fixed, *sums in run(statement):
-        found[axis].append(_cell(truth, points, fixed, sums[: len(columns[axis][2])]))
+    for axis, truth, weight, fixed, *sums in run(statement):
+        found[axis].append(_cell(truth, weight, fixed, sums[: len(columns[axis][2])]))
     return {i: Cells(tuple(sorted(found[i], key=_order))) for i in columns}
 
 
@@ -86,7 +86,7 @@ def _labelled(run: Run, table: Callable[[str], pa.Table], asked: Asked) -> Cells
     order = [*keys[2:], "ppdm_truth"]
     totals = "".join(f", sum(ppdm_v{i}) AS ppdm_v{i}" for i in range(len(values)))
     result = table(
-        f"SELECT {', '.join(keys)}, CAST(sum(ppdm_w) AS BIGINT) AS points{totals} FROM ({inner}) "
+        f"SELECT {', '.join(keys)}, CAST(sum(ppdm_w) AS DOUBLE) AS ppdm_weight{totals} FROM ({inner}) "
         f"GROUP BY {', '.join(keys)} ORDER BY ppdm_fixed, {', '.join(order)} LIMIT {MAX_LABELS + 1}"
     )
     if result.num_rows > MAX_LABELS:
@@ -94,15 +94,15 @@ def _labelled(run: Run, table: Callable[[str], pa.Table], asked: Asked) -> Cells
             f"Unsupported: GROUP BY {labels[0].sql(dialect='duckdb')}: the domain of {column.name} falls into more "
             f"than {MAX_LABELS:,} groups. Group by a coarser expression."
         )
-    names = ["ppdm_truth", "points", "ppdm_fixed", *(f"ppdm_v{i}" for i in range(len(values)))]
+    names = ["ppdm_truth", "ppdm_weight", "ppdm_fixed", *(f"ppdm_v{i}" for i in range(len(values)))]
     rows = zip(*(result.column(name).to_pylist() for name in names), strict=True)
-    cells = tuple(_cell(truth, points, fixed, sums) for truth, points, fixed, *sums in rows)
+    cells = tuple(_cell(truth, weight, fixed, sums) for truth, weight, fixed, *sums in rows)
     told = [f"ppdm_l{i}" for i in range(len(labels))] + [f"ppdm_u{i}" for i in range(len(values))]
     return Cells(cells, tuple(result.column(name) for name in told))
 
 
-def _cell(truth: str, points: int, fixed: bool, sums: Sequence[float | None]) -> Cell:
-    return Cell(tuple(TRUTH[letter] for letter in truth), points, fixed, tuple(float(value or 0) for value in sums))
+def _cell(truth: str, weight: float, fixed: bool, sums: Sequence[float | None]) -> Cell:
+    return Cell(tuple(TRUTH[letter] for letter in truth), weight, fixed, tuple(float(value or 0) for value in sums))
 
 
 def _order(cell: Cell) -> tuple[bool, tuple[int, ...]]:
@@ -112,7 +112,7 @@ def _order(cell: Cell) -> tuple[bool, tuple[int, ...]]:
 
 @dataclass(frozen=True)
 class _Points:
-    """A relation of values of the domain with their number of points `w`, and SQL for what each adds to every value."""
+    """A relation of values of the domain with their weights `ppdm_w`, and SQL for what each adds to every value."""
 
     relation: str
     numbers: tuple[str, ...]
@@ -124,13 +124,13 @@ def _points(run: Run, asked: Asked) -> _Points:
     numbers = tuple(f"COALESCE({value.sql(dialect='duckdb')}, 0e0)" for value in values)
     grid = column.domain
     if not isinstance(grid, Grid):
-        return _Points(f"SELECT ppdm_value AS {name}, 1 AS ppdm_w FROM ({listed(column)})", numbers)
+        return _Points(f"SELECT ppdm_value AS {name}, ppdm_w FROM ({listed(column)})", numbers)
     constants = [compared_constants(term) for term in terms]
     powers = [degree(value) if column.type.family in NUMERIC else None for value in values]
     stretches = all(c is not None for c in constants) and all(power is not None for power in powers)
-    if grid.size > SMALL and stretches and not labels:
-        places = cuts(run, column, [value for c in constants for value in c or ()])
-        return _stretches(column, grid, places, [power or 0 for power in powers])
+    if grid.size > SMALL and stretches and not labels and column.weights is None:
+        ends = cuts(run, column, [value for c in constants for value in c or ()])
+        return _stretches(column, grid, ends, [power or 0 for power in powers])
     if grid.size > MAX_ENUMERATED:
         odd = [t for t, c in zip(terms, constants, strict=True) if c is None]
         odd += [v for v, power in zip(values, powers, strict=True) if power is None] + list(labels)
@@ -139,16 +139,14 @@ def _points(run: Run, asked: Asked) -> _Points:
             f"an expression other than a comparison with constants is evaluated on at most {MAX_ENUMERATED:,}. "
             "Write it as a range (BETWEEN, <, >=)."
         )
-    return _Points(
-        f"SELECT {point(column, 'ppdm_i')} AS {name}, 1 AS ppdm_w FROM range({grid.size}) AS t(ppdm_i)", numbers
-    )
+    return _Points(f"SELECT {point(column, 'ppdm_i')} AS {name}, ppdm_w FROM ({places(column)})", numbers)
 
 
-def _stretches(column: BoundColumn, grid: Grid, places: Sequence[int], powers: Sequence[int]) -> _Points:
-    """One point of each stretch between two places stands for all of it."""
+def _stretches(column: BoundColumn, grid: Grid, ends: Sequence[int], powers: Sequence[int]) -> _Points:
+    """One point of each stretch between two ends stands for all of it."""
     rows = ", ".join(
         f"({a}, {b - a}{''.join(f', {power_sum(grid, a, b, power)!r}::DOUBLE' for power in powers)})"
-        for a, b in itertools.pairwise(places)
+        for a, b in itertools.pairwise(ends)
     )
     names = "".join(f", ppdm_s{i}" for i in range(len(powers)))
     value = f"{point(column, 'ppdm_i')} AS {quote_name(column.name)}"
@@ -162,7 +160,8 @@ def _cells_statement(axis: int, asked: Asked, points: _Points, width: int) -> st
     null = f"SELECT NULL AS {name}, "
     relation = f"SELECT *, FALSE AS ppdm_fixed FROM ({points.relation})"
     if column.nulls == "value":
-        relation += f" UNION ALL BY NAME {null} 1 AS ppdm_w, FALSE AS ppdm_fixed"
+        weight = column.weight(column.size - 1, column.size)
+        relation += f" UNION ALL BY NAME {null} {weight!r} AS ppdm_w, FALSE AS ppdm_fixed"
     elif column.nulls == "keep":
         relation += f" UNION ALL BY NAME {null} 0 AS ppdm_w, TRUE AS ppdm_fixed"
     truths = ", ".join(f"COALESCE(CAST(({term.sql(dialect='duckdb')}) AS UTINYINT), 2)" for term in terms)

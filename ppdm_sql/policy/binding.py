@@ -1,16 +1,16 @@
-"""Bind a column's policy to its SQL type: the declared range becomes a grid in the type's own unit."""
+"""Perturbed columns whose SQL type is known: a declared range becomes a grid in the type's own unit."""
 
 from __future__ import annotations
 
+import math
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
 from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy.domain import MAX_POINTS, Grid, Range, Scalar, Values
-from ppdm_sql.policy.model import ColumnPolicy
 from ppdm_sql.policy.step import microseconds
 from ppdm_sql.policy.types import INTEGERS, TIMESTAMP_UNITS, SqlType, parse_type
 
@@ -28,43 +28,70 @@ NEEDS = {
 
 
 @dataclass(frozen=True)
-class BoundColumn:
-    """A perturbed column whose type is known: everything that publishing and answering need."""
+class PerturbedColumn:
+    """A perturbed column whose type is known; what else is public of it depends on its mechanism."""
 
     name: str
     type: SqlType
+    mechanism: str = field(default="", kw_only=True)
+
+    @property
+    def exact(self) -> bool:
+        """Whether every value is published as it is."""
+        return False
+
+
+@dataclass(frozen=True)
+class BoundColumn(PerturbedColumn):
+    """A column whose values are kept with probability `retain`, else replaced by a draw from a known distribution.
+
+    `weights` has the weight of each value of the domain in its order, NULL last where it is a value; None stands for
+    equal ones.
+    """
+
     domain: Grid | Values
     retain: float
     nulls: str
     outside: str
+    weights: tuple[float, ...] | None = field(default=None, kw_only=True)
+    mechanism: str = field(default="uniform", kw_only=True)
+
+    @property
+    def exact(self) -> bool:
+        """Whether every value is published as it is."""
+        return self.retain == 1
 
     @property
     def size(self) -> int:
         """The number of values that a replacement is drawn from; NULL is one of them where it is a value."""
         return self.domain.size + (self.nulls == "value")
 
+    @property
+    def spread(self) -> float:
+        """One over the share of the rarest value in the replacing distribution: the size where all are alike."""
+        return float(self.size) if self.weights is None else math.fsum(self.weights) / min(self.weights)
 
-def bind(column: ColumnPolicy, type_name: str) -> BoundColumn:
-    """Check `column` against its SQL type; PolicyError names the rule that does not hold."""
-    where = f"column {column.name!r} ({type_name})"
+    def weight(self, first: int, last: int) -> float:
+        """The weight of the values from place `first` up to, not including, `last`."""
+        return last - first if self.weights is None else math.fsum(self.weights[first:last])
+
+
+def bind_domain(where: str, declared: Range | Values, type_name: str) -> tuple[Grid | Values, SqlType]:
+    """A declared domain in the unit of its SQL type; PolicyError names the rule that does not hold."""
     sql_type = parse_type(type_name)
     if sql_type.family == "other":
         raise PolicyError(
             f"{where}: values of this type cannot be perturbed. Cast it in the source to a number, a date, a "
             'timestamp, text or a boolean, or use mechanism = "drop".'
         )
-    assert column.domain is not None
     domain: Grid | Values
-    if isinstance(column.domain, Values):
-        domain = _bind_values(where, column.domain, sql_type)
+    if isinstance(declared, Values):
+        domain = _bind_values(where, declared, sql_type)
     else:
-        domain = _bind_range(where, column.domain, sql_type)
+        domain = _bind_range(where, declared, sql_type)
     if domain.size > MAX_POINTS:
         raise PolicyError(f"{where}: its domain has {domain.size:,} values, more than 2^53: use a coarser step.")
-    assert column.retention is not None
-    size = domain.size + (column.nulls == "value")
-    retain = column.retention.probability(size)
-    return BoundColumn(column.name, sql_type, domain, retain, column.nulls, column.outside)
+    return domain, sql_type
 
 
 def _bind_range(where: str, declared: Range, sql_type: SqlType) -> Grid:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
-from decimal import Decimal
 from typing import Any
 
 from ppdm_sql.errors import ReleaseError
-from ppdm_sql.policy.binding import BoundColumn
-from ppdm_sql.policy.domain import Grid, Scalar, Values
-from ppdm_sql.policy.model import NULL_RULES, OUTSIDE_RULES
+from ppdm_sql.policy.binding import PerturbedColumn
+from ppdm_sql.policy.mechanisms import MECHANISMS
 from ppdm_sql.policy.types import SqlType, parse_type
 
 FORMAT = 1
@@ -28,7 +25,7 @@ class ReleasedColumn:
 
     name: str
     type: SqlType
-    perturbed: BoundColumn | None = None
+    perturbed: PerturbedColumn | None = None
 
 
 @dataclass(frozen=True)
@@ -41,7 +38,7 @@ class Manifest:
     level: str | None = None
 
     @property
-    def perturbed(self) -> tuple[BoundColumn, ...]:
+    def perturbed(self) -> tuple[PerturbedColumn, ...]:
         """The perturbed columns."""
         return tuple(c.perturbed for c in self.columns if c.perturbed is not None)
 
@@ -78,14 +75,7 @@ def _column_to_json(column: ReleasedColumn) -> dict[str, Any]:
     body: dict[str, Any] = {"name": column.name, "type": column.type.name}
     bound = column.perturbed
     if bound is not None:
-        body |= {
-            "mechanism": "uniform",
-            "retain": bound.retain,
-            "nulls": bound.nulls,
-            "domain": _domain_to_json(bound.domain),
-        }
-        if bound.outside != "error":
-            body["outside"] = bound.outside
+        body |= {"mechanism": bound.mechanism, **MECHANISMS[bound.mechanism].to_json(bound)}
     return body
 
 
@@ -93,37 +83,10 @@ def _column_from_json(body: Mapping[str, Any]) -> ReleasedColumn:
     sql_type = parse_type(body["type"])
     if "mechanism" not in body:
         return ReleasedColumn(body["name"], sql_type)
-    if body["mechanism"] != "uniform":
+    mechanism = MECHANISMS.get(body["mechanism"])
+    if mechanism is None:
         raise ReleaseError(
             f"column {body['name']!r} was perturbed by {body['mechanism']!r}, which this version does not know: "
             "update ppdm_sql."
         )
-    domain = _domain_from_json(body["domain"], sql_type)
-    retain, outside = float(body["retain"]), body.get("outside", "error")
-    if not 0 < retain <= 1 or domain.size < 1 or body["nulls"] not in NULL_RULES or outside not in OUTSIDE_RULES:
-        raise ValueError("a parameter is out of its range")
-    bound = BoundColumn(body["name"], sql_type, domain, retain, body["nulls"], outside)
-    return ReleasedColumn(body["name"], sql_type, bound)
-
-
-def _domain_to_json(domain: Grid | Values) -> dict[str, Any]:
-    if isinstance(domain, Grid):
-        return {"low": domain.low, "step": domain.step, "size": domain.size, "scale": domain.scale}
-    return {"values": [v if isinstance(v, bool | int | str) else str(v) for v in domain.values]}
-
-
-def _domain_from_json(body: Mapping[str, Any], sql_type: SqlType) -> Grid | Values:
-    if "values" not in body:
-        return Grid(body["low"], body["step"], body["size"], body["scale"])
-    return Values(tuple(_scalar_from_json(v, sql_type) for v in body["values"]))
-
-
-def _scalar_from_json(value: Any, sql_type: SqlType) -> Scalar:
-    if sql_type.family in ("decimal", "real"):
-        return Decimal(value)
-    if sql_type.family == "date":
-        return date.fromisoformat(value)
-    if sql_type.family == "timestamp":
-        return datetime.fromisoformat(value)
-    result: Scalar = value
-    return result
+    return ReleasedColumn(body["name"], sql_type, mechanism.from_json(body, sql_type))

@@ -9,14 +9,18 @@ from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy.domain import Range, Values
 from ppdm_sql.policy.retention import Retention
 
-MECHANISMS = ("uniform", "drop")
+DROP = "drop"
+"""The mechanism that perturbs nothing: the column is not released."""
 NULL_RULES = ("error", "keep", "value")
 OUTSIDE_RULES = ("error", "clamp")
 
 
 @dataclass(frozen=True)
 class ColumnPolicy:
-    """What happens to one column."""
+    """What happens to one column; a mechanism that needs further words has a subclass of its own.
+
+    `levels` has the retention for recipients by name, where the column says so itself.
+    """
 
     name: str
     mechanism: str
@@ -24,6 +28,17 @@ class ColumnPolicy:
     retention: Retention | None = None
     nulls: str = "error"
     outside: str = "error"
+    levels: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is said how much is kept, whoever the recipient is."""
+        return self.retention is not None
+
+    def at_level(self, level: str, shared: float | None) -> ColumnPolicy:
+        """The column for one recipient: as it says itself, or as [levels] says for all, or as it always is."""
+        retain = self.levels.get(level, shared)
+        return self if retain is None else replace(self, retention=Retention("retain", retain))
 
 
 @dataclass(frozen=True)
@@ -38,29 +53,38 @@ class Policy:
     @property
     def perturbed(self) -> tuple[ColumnPolicy, ...]:
         """The columns that are perturbed."""
-        return tuple(c for c in self.columns if c.mechanism != "drop")
+        return tuple(c for c in self.columns if c.mechanism != DROP)
 
     @property
     def dropped(self) -> tuple[str, ...]:
         """The columns that are never released."""
-        return tuple(c.name for c in self.columns if c.mechanism == "drop")
+        return tuple(c.name for c in self.columns if c.mechanism == DROP)
+
+    @property
+    def level_names(self) -> tuple[str, ...]:
+        """Every recipient that is named anywhere, each once."""
+        named = [*self.levels, *(name for column in self.perturbed for name in column.levels)]
+        return tuple(dict.fromkeys(named))
 
     def at_level(self, level: str | None) -> Policy:
-        """The policy for one recipient: every perturbed column at the level's retention."""
+        """The policy for one recipient: every perturbed column with one retention."""
+        known = ", ".join(self.level_names)
+        if level is not None and level not in self.level_names:
+            raise PolicyError(f"level {level!r} is not declared in [levels] (declared: {known or 'none'}).")
         if level is None:
-            bare = [c.name for c in self.perturbed if c.retention is None]
-            if bare:
-                known = ", ".join(self.levels) or "none declared"
-                raise PolicyError(
-                    f"column {bare[0]!r} has no retention of its own: name a level (declared: {known}), or give the "
-                    "column retain, gamma, epsilon or privacy."
-                )
-            return self
-        if level not in self.levels:
-            known = ", ".join(self.levels) or "none"
-            raise PolicyError(f"level {level!r} is not declared in [levels] (declared: {known}).")
-        retention = Retention("retain", self.levels[level])
-        return replace(
-            self,
-            columns=tuple(c if c.mechanism == "drop" else replace(c, retention=retention) for c in self.columns),
-        )
+            settled = self
+        else:
+            shared = self.levels.get(level)
+            columns = (c if c.mechanism == DROP else c.at_level(level, shared) for c in self.columns)
+            settled = replace(self, columns=tuple(columns))
+        bare = [c.name for c in settled.perturbed if not c.settled]
+        if bare and level is None:
+            raise PolicyError(
+                f"column {bare[0]!r} has no retention of its own: name a level (declared: {known or 'none declared'}), "
+                "or give the column retain, gamma, epsilon or privacy."
+            )
+        if bare:
+            raise PolicyError(
+                f"column {bare[0]!r} has no retention at level {level!r}: add one to its retain, or to [levels]."
+            )
+        return settled

@@ -1,15 +1,22 @@
 """From what a publisher asks for (retain, gamma, epsilon, rho1 to rho2) to the retention p, and back.
 
 With s values in the domain and uniform replacement, the largest ratio of two transition probabilities into one
-output is gamma = 1 + p s / (1 - p).
+output is gamma = 1 + p s / (1 - p). For any other replacing distribution, one over the share of its rarest value stands
+in the place of s.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ppdm_sql.errors import PolicyError
+from ppdm_sql.policy.words import known, mapping, number
+
+RETENTION_KEYS = ("retain", "gamma", "epsilon", "privacy")
+"""The ways to say how much is kept; a column has one of them."""
 
 STRICTLY_BELOW = 1 - 1e-12
 """The rho1-to-rho2 guarantee needs gamma strictly below its bound."""
@@ -25,7 +32,7 @@ class Retention:
     value: float
     rho2: float | None = None
 
-    def probability(self, size: int) -> float:
+    def probability(self, size: float) -> float:
         """The retention p that keeps the promise on a domain of `size` values."""
         if self.asked == "retain":
             return self.value
@@ -38,7 +45,7 @@ class Retention:
         return retention_for_gamma(1 + (bound - 1) * STRICTLY_BELOW, size)
 
 
-def retention_for_gamma(gamma: float, size: int) -> float:
+def retention_for_gamma(gamma: float, size: float) -> float:
     """Largest retention whose amplification stays at `gamma` on a domain of `size` values.
 
     >>> round(retention_for_gamma(5, 50), 4)
@@ -47,7 +54,7 @@ def retention_for_gamma(gamma: float, size: int) -> float:
     return min((gamma - 1) / (size - 1 + gamma), LARGEST_BELOW_ONE)
 
 
-def gamma_of_retention(retain: float, size: int) -> float:
+def gamma_of_retention(retain: float, size: float) -> float:
     """Amplification of uniform retention; infinite where every value is kept.
 
     >>> round(gamma_of_retention(0.3, 74), 3)
@@ -83,3 +90,39 @@ def check_breach(where: str, rho1: float, rho2: float) -> None:
             f"{where}: privacy needs 0 < rho1 < rho2 < 1 (a property of prior at most rho1 never becomes likelier "
             f"than rho2); got rho1 = {rho1:g}, rho2 = {rho2:g}."
         )
+
+
+def parse_retention(
+    where: str, raw: Mapping[str, Any], has_levels: bool
+) -> tuple[Retention | None, Mapping[str, float]]:
+    """How much is kept, or for which recipient how much; nothing of both where [levels] says it for all columns."""
+    said = [key for key in RETENTION_KEYS if key in raw]
+    if not said and has_levels:
+        return None, {}
+    if len(said) != 1:
+        problem = "says nothing of how much is kept" if not said else f"says it twice ({', '.join(said)})"
+        raise PolicyError(f"{where} {problem}: give exactly one of {', '.join(RETENTION_KEYS)}.")
+    asked = said[0]
+    if asked == "privacy":
+        return _privacy(where, mapping(f"{where}: privacy", raw["privacy"])), {}
+    if asked == "retain" and isinstance(raw["retain"], Mapping):
+        return None, _levels(where, raw["retain"])
+    return Retention(asked, check_retention(where, asked, number(f"{where}: {asked}", raw[asked]))), {}
+
+
+def _privacy(where: str, pair: Mapping[str, Any]) -> Retention:
+    known(f"{where}: privacy", pair, ("rho1", "rho2"))
+    if set(pair) != {"rho1", "rho2"}:
+        raise PolicyError(f"{where}: privacy needs both numbers, privacy = {{ rho1 = 0.1, rho2 = 0.5 }}.")
+    rho1, rho2 = (number(f"{where}: {key}", pair[key]) for key in ("rho1", "rho2"))
+    check_breach(where, rho1, rho2)
+    return Retention("privacy", rho1, rho2)
+
+
+def _levels(where: str, raw: Mapping[str, Any]) -> Mapping[str, float]:
+    if not raw:
+        raise PolicyError(f"{where}: retain names no level: write a number, or retain = {{ public = 0.2 }}.")
+    return {
+        name: check_retention(f"{where}: level {name!r}", "retain", number(f"{where}: level {name!r}", value))
+        for name, value in raw.items()
+    }

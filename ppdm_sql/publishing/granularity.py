@@ -8,7 +8,6 @@ grid.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
 from math import gcd
 
 import numpy as np
@@ -18,7 +17,7 @@ from ppdm_udfs import Uniform, encode
 from ppdm_sql.errors import SourceError
 from ppdm_sql.policy import BoundColumn
 from ppdm_sql.policy.domain import Grid
-from ppdm_sql.policy.step import describe_microseconds
+from ppdm_sql.policy.domain_words import describe_point, describe_step
 
 ENOUGH_ROWS = 16
 """With fewer values a coarser grid may well be chance."""
@@ -74,31 +73,3 @@ def check_spacing(where: str, column: BoundColumn, found: Spacing) -> None:
         f"step of {describe_step(column, grid.step)}: kept values would be told from drawn ones by their digits. "
         f"Declare step = {declared}, min = {least}, max = {most}."
     )
-
-
-def describe_point(column: BoundColumn, point: int) -> str:
-    """A grid's point as the policy would write it."""
-    if column.type.family == "date":
-        return str(date(1970, 1, 1) + timedelta(days=point))
-    if column.type.family == "timestamp":
-        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=point)
-        return moment.replace(tzinfo=None).isoformat()
-    return _number(column, point)
-
-
-def describe_step(column: BoundColumn, step: int) -> str:
-    """A step as the policy would write it."""
-    if column.type.family == "date":
-        return f"{step} day{'' if step == 1 else 's'}"
-    if column.type.family == "timestamp":
-        return describe_microseconds(step)
-    return _number(column, step)
-
-
-def _number(column: BoundColumn, units: int) -> str:
-    assert isinstance(column.domain, Grid)
-    if not column.domain.scale:
-        return str(units)
-    sign, digits = ("-" if units < 0 else ""), str(abs(units)).rjust(column.domain.scale + 1, "0")
-    text = f"{sign}{digits[: -column.domain.scale]}.{digits[-column.domain.scale :]}".rstrip("0").rstrip(".")
-    return text

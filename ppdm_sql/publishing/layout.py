@@ -10,7 +10,10 @@ from ppdm_sql.engines.quoting import quote_name, quote_text
 from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy import BoundColumn, ColumnPolicy, Policy, bind
 from ppdm_sql.policy.domain import Values
+from ppdm_sql.policy.model import DROP
 from ppdm_sql.policy.types import parse_type
+from ppdm_sql.publishing.column import Column
+from ppdm_sql.publishing.mechanisms import added_columns
 from ppdm_sql.publishing.names import nearest
 from ppdm_sql.publishing.sources import Source
 from ppdm_sql.publishing.transport import travelling
@@ -21,17 +24,6 @@ ROWS_A_BATCH = 524_288
 ROWS_A_WIDE_BATCH = 131_072
 VALUES_A_BATCH = 16_777_216
 LEAST_ROWS_A_BATCH = 32_768
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of the release; `perturbed` is None where its values are exact."""
-
-    name: str
-    type: str
-    expression: str
-    perturbed: BoundColumn | None = None
-    uuid: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,12 +59,22 @@ def lay_out(policy: Policy, source: Source, *, parquet: bool) -> Layout:
     columns = tuple(
         _column(name, kind, said.get(name.casefold()), parquet=parquet)
         for name, kind in kinds.items()
-        if (declared := said.get(name.casefold())) is None or declared.mechanism != "drop"
+        if (declared := said.get(name.casefold())) is None or declared.mechanism != DROP
     )
     if not columns:
         raise PolicyError("the policy drops every column: nothing is left to release.")
+    columns += _added(columns, source.names)
     named = (folded[name.casefold()] for name in policy.identity)
     return Layout(columns, tuple(_naming(name, kinds[name]) for name in named))
+
+
+def _added(columns: tuple[Column, ...], names: tuple[str, ...]) -> tuple[Column, ...]:
+    added = added_columns([c.perturbed for c in columns if c.perturbed is not None])
+    taken = {name.casefold() for name in names}
+    for column in added:
+        if column.name.casefold() in taken:
+            raise PolicyError(f"the release gets a column {column.name!r}, and the source has one: rename that one.")
+    return tuple(added)
 
 
 def _column(name: str, kind: DuckDBPyType, declared: ColumnPolicy | None, *, parquet: bool) -> Column:
@@ -86,7 +88,7 @@ def _column(name: str, kind: DuckDBPyType, declared: ColumnPolicy | None, *, par
             "a smaller type."
         )
     bound = replace(bind(declared, type_name), name=name)
-    if bound.type.family == "enum":
+    if bound.type.family == "enum" and isinstance(bound, BoundColumn):
         type_name = _restricted_enum(name, kind, bound)
         bound = replace(bound, type=parse_type(type_name))
     return Column(name, type_name, quote_name(name), bound)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import duckdb
 
 from ppdm_sql.engines.catalog import Catalog
 from ppdm_sql.engines.quoting import quote_name, quote_text
-from ppdm_sql.policy import BoundColumn, Manifest, ReleasedColumn
-from ppdm_sql.policy.domain import Grid
-from ppdm_sql.policy.retention import gamma_of_retention
-from ppdm_sql.publishing.granularity import describe_point, describe_step
+from ppdm_sql.policy import Manifest, ReleasedColumn
+from ppdm_sql.policy.mechanisms import MECHANISMS
 from ppdm_sql.publishing.views import PREFIX
 
-_SHOWN_VALUES = 8
 _TABLES = (
     ("table", "VARCHAR"),
     ("rows", "BIGINT"),
@@ -65,36 +61,10 @@ def _column(column: ReleasedColumn) -> tuple[object, ...]:
     bound = column.perturbed
     if bound is None:
         return (column.name, column.type.name, "exact", *[None] * 7)
-    gamma = gamma_of_retention(bound.retain, bound.size)
-    privacy = (bound.retain, gamma, math.log(gamma))
-    return (
-        column.name,
-        column.type.name,
-        "uniform",
-        describe_domain(bound),
-        bound.size,
-        *privacy,
-        bound.nulls,
-        bound.outside,
-    )
-
-
-def describe_domain(column: BoundColumn) -> str:
-    """A domain in words.
-
-    >>> from ppdm_sql.policy.types import parse_type
-    >>> describe_domain(BoundColumn("age", parse_type("INTEGER"), Grid(17, 1, 74), 0.3, "value", "error"))
-    '17 to 90, or NULL'
-    """
-    domain = column.domain
-    if isinstance(domain, Grid):
-        text = f"{describe_point(column, domain.low)} to {describe_point(column, domain.high)}"
-        unit = domain.step == 1 and domain.scale == 0 and column.type.family != "timestamp"
-        text += "" if unit else f" by {describe_step(column, domain.step)}"
-    else:
-        shown = [str(v).lower() if isinstance(v, bool) else str(v) for v in domain.values[:_SHOWN_VALUES]]
-        text = ", ".join(shown) + (", .." if domain.size > _SHOWN_VALUES else "")
-    return f"{text}, or NULL" if column.nulls == "value" else text
+    public = MECHANISMS[bound.mechanism].describe(bound)
+    privacy = (public.retention, public.gamma, public.epsilon)
+    rules = (public.nulls, public.outside)
+    return (column.name, column.type.name, bound.mechanism, public.domain, public.size, *privacy, *rules)
 
 
 def _constants(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[object]]) -> str:

@@ -2,46 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from ppdm_udfs import KernelError, NullFound, OutsideDomain, RowError, Uniform, perturb, position_blocks, row_blocks
+from ppdm_udfs import KernelError, RowError, position_blocks, row_blocks
 
 from ppdm_sql.errors import PolicyError, SourceError
-from ppdm_sql.policy.domain import Grid
-from ppdm_sql.publishing.granularity import Spacing, check_spacing, spacing_of
 from ppdm_sql.publishing.layout import Layout
+from ppdm_sql.publishing.perturber import Perturber, Rows
 from ppdm_sql.publishing.unique import Identities
 
 
 class Perturbation:
-    """The state of a publication between two batches: how many rows, which identities, what spacing of values."""
+    """The state of a publication between two batches: how many rows there were, and which identities."""
 
     def __init__(
         self,
         where: str,
         layout: Layout,
-        mechanisms: Mapping[int, Uniform],
+        perturbers: Sequence[Perturber],
         key: bytes,
         table: str,
         directory: Path,
     ) -> None:
         self.rows = 0
+        self._read: int | None = None
         self._where = where
         self._layout = layout
-        self._mechanisms = mechanisms
+        self._perturbers = perturbers
         self._key = key
         self._table = table
         self._identities = Identities(directory)
-        self._spacings = {
-            i: Spacing()
-            for i, column in enumerate(layout.columns)
-            if column.perturbed is not None and isinstance(column.perturbed.domain, Grid)
-        }
 
     def __enter__(self) -> Perturbation:
         return self
@@ -51,66 +47,72 @@ class Perturbation:
     ) -> None:
         self._identities.close()
 
+    def look(self, number: int, batches: Iterable[pa.RecordBatch], done: Callable[[int], object]) -> None:
+        """One of the readings that come before perturbing, for the mechanisms that need it."""
+        looking = [perturber for perturber in self._perturbers if number < perturber.passes]
+        rows = 0
+        for batch in batches:
+            known = self._rows(batch, rows)
+            for perturber in looking:
+                perturber.look(number, [batch.column(i) for i in perturber.columns], known)
+            rows += batch.num_rows
+            done(batch.num_rows)
+        for perturber in looking:
+            perturber.looked(number)
+        self._check_rows(rows)
+
     def perturb(self, batch: pa.RecordBatch, done: Callable[[int], object]) -> pa.RecordBatch:
         """The released columns of a batch."""
         count = len(self._layout.columns)
-        blocks = self._blocks(batch.columns[count:], batch.num_rows)
+        rows = self._rows(batch, self.rows)
+        if self._layout.identity:
+            self._identities.add(rows.blocks)
         arrays = list(batch.columns[:count])
-        for i, mechanism in self._mechanisms.items():
-            arrays[i] = self._perturbed(i, batch.column(i), mechanism, blocks)
+        for perturber in self._perturbers:
+            changed = perturber.perturb([batch.column(i) for i in perturber.columns], rows)
+            for i, array in zip(perturber.columns, changed, strict=True):
+                arrays[i] = array
         self.rows += batch.num_rows
         done(batch.num_rows)
         return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names[:count])
 
     def check(self) -> None:
         """What only all rows together tell."""
+        self._check_rows(self.rows)
         self._identities.check(self._where)
-        for i, found in self._spacings.items():
-            bound = self._layout.columns[i].perturbed
-            assert bound is not None
-            check_spacing(self._where, bound, found)
+        for perturber in self._perturbers:
+            perturber.check(self._where)
 
-    def _blocks(self, identity: list[pa.Array], count: int) -> npt.NDArray[np.uint64]:
+    def layout(self) -> Layout:
+        """The columns with what was found out about them while reading."""
+        found = {place: column for perturber in self._perturbers for place, column in perturber.released().items()}
+        columns = (replace(c, perturbed=found.get(i, c.perturbed)) for i, c in enumerate(self._layout.columns))
+        return replace(self._layout, columns=tuple(columns))
+
+    def _check_rows(self, rows: int) -> None:
+        if self._read is not None and self._read != rows:
+            raise SourceError(
+                f"{self._where} had {self._read:,} rows when it was first read, and then {rows:,}: the mechanisms of "
+                "this policy read it more than once. Pass a table or a file, not a stream, and keep it as it is."
+            )
+        self._read = rows
+
+    def _rows(self, batch: pa.RecordBatch, before: int) -> Rows:
+        blocks = self._blocks(batch.columns[len(self._layout.columns) :], before, batch.num_rows)
+        return Rows(self._where, self._table, self._key, blocks, before)
+
+    def _blocks(self, identity: list[pa.Array], before: int, count: int) -> npt.NDArray[np.uint64]:
         if not identity:
-            return position_blocks(self.rows, count)
+            return position_blocks(before, count)
         try:
-            blocks = row_blocks(identity, self._key, self._table)
+            return row_blocks(identity, self._key, self._table)
         except RowError as error:
             problem: tuple[int, int] | str = (error.offset, error.count)
         except KernelError as error:
             problem = str(error)
-        else:
-            self._identities.add(blocks)
-            return blocks
         if isinstance(problem, str):
             raise PolicyError(f"identity: {problem}.")
         raise SourceError(
-            f"{self._where}: row {self.rows + problem[0] + 1:,} has no identity, for a column of it is NULL (at least "
+            f"{self._where}: row {before + problem[0] + 1:,} has no identity, for a column of it is NULL (at least "
             f"{problem[1]:,} such rows). Its coins could not be found again: use columns that are never NULL."
         )
-
-    def _perturbed(self, i: int, array: pa.Array, mechanism: Uniform, blocks: npt.NDArray[np.uint64]) -> pa.Array:
-        column = self._layout.columns[i]
-        try:
-            result = perturb(array, mechanism, key=self._key, table=self._table, column=column.name, rows=blocks)
-            if i in self._spacings:
-                self._spacings[i] = spacing_of(array, mechanism, self._spacings[i])
-            return result
-        except RowError as error:
-            found = error
-        # Outside of the handler: an exception remembers the one it was raised in.
-        raise SourceError(_refused(self._where, column.name, self.rows, found, mechanism))
-
-
-def _refused(where: str, name: str, rows: int, error: RowError, mechanism: Uniform) -> str:
-    """Which rule rows break, where the first one is, what to do; never a value."""
-    place = f"row {rows + error.offset + 1:,} is the first of at least {error.count:,}"
-    if isinstance(error, NullFound):
-        return (
-            f'{where}: column {name!r} is NULL where nulls = "error" allows none; {place}. Say nulls = "value" (NULL '
-            'is perturbed like a value) or "keep" (which rows are NULL stays visible).'
-        )
-    assert isinstance(error, OutsideDomain)
-    widen = "widen its domain" if mechanism.outside == "clamp" else 'widen its domain, or say outside = "clamp"'
-    remedy = widen if not hasattr(mechanism.domain, "values") else "add what is missing to its list of values"
-    return f"{where}: column {name!r} has values outside its declared domain; {place}. Correct them, or {remedy}."

@@ -17,10 +17,11 @@ from ppdm_sql.errors import QueryError
 from ppdm_sql.policy import Manifest, Policy, ReleasedColumn
 from ppdm_sql.policy.types import parse_type
 from ppdm_sql.publishing.layout import Layout, lay_out
-from ppdm_sql.publishing.mechanisms import mechanism_of
+from ppdm_sql.publishing.mechanisms import perturbers_of
 from ppdm_sql.publishing.perturbing import Perturbation
 from ppdm_sql.publishing.pipeline import Batches, run
-from ppdm_sql.publishing.reading import batches_of, guarded
+from ppdm_sql.publishing.reading import guarded
+from ppdm_sql.publishing.readings import Readings
 from ppdm_sql.publishing.sources import open_source
 
 Parameters: TypeAlias = Sequence[Any] | Mapping[str, Any] | None
@@ -60,19 +61,19 @@ def perturb_query(relation: duckdb.DuckDBPyRelation, policy: Policy, key: bytes,
         reader = guarded(source.where, lambda: query.to_arrow_reader(layout.batch_rows))
         try:
             released = pa.schema(list(reader.schema)[: len(layout.columns)])
-            mechanisms = {
-                i: mechanism_of(column.perturbed, released.field(i).type)
-                for i, column in enumerate(layout.columns)
-                if column.perturbed is not None
-            }
+            perturbers = perturbers_of(layout.columns, released.types)
+            readings = Readings(source, query, layout, reader)
+            readings.check(perturbers)
             folder = Path(tempfile.gettempdir())
-            with Perturbation(source.where, layout, mechanisms, key, policy.table, folder) as work:
+            with Perturbation(source.where, layout, perturbers, key, policy.table, folder) as work:
+                readings.look(work, lambda rows: None)
                 run(
-                    batches_of(source.where, reader),
+                    readings.batches(),
                     lambda batch: work.perturb(batch, lambda rows: None),
                     lambda batches: write(released, batches),
                 )
                 work.check()
+                layout = work.layout()
         finally:
             with suppress(Exception):  # an open result would keep the connection from rolling back
                 reader.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace as changed
 from pathlib import Path
@@ -17,10 +17,12 @@ from ppdm_sql.policy import Manifest, Policy, ReleasedColumn, load_policy
 from ppdm_sql.policy.types import parse_type
 from ppdm_sql.publishing.keyfile import KEY_BYTES, key_in, read_key
 from ppdm_sql.publishing.layout import Layout, lay_out
-from ppdm_sql.publishing.mechanisms import mechanism_of
+from ppdm_sql.publishing.mechanisms import perturbers_of
+from ppdm_sql.publishing.perturber import Perturber
 from ppdm_sql.publishing.perturbing import Perturbation
 from ppdm_sql.publishing.pipeline import run
-from ppdm_sql.publishing.reading import batches_of, guarded
+from ppdm_sql.publishing.reading import guarded
+from ppdm_sql.publishing.readings import Readings, passes_of
 from ppdm_sql.publishing.sources import open_source, source_files
 from ppdm_sql.publishing.targets import check_target, is_duckdb, open_writer, put_in_place
 
@@ -74,21 +76,21 @@ def publish(
         with open_writer(target, layout, declared.table, replace=replace) as writer:
             reader = guarded(opened.where, lambda: query.to_arrow_reader(layout.batch_rows))
             released = pa.schema(list(reader.schema)[: len(layout.columns)])
-            columns = _released_columns(layout, writer.types(released))
-            mechanisms = {
-                i: mechanism_of(column.perturbed, released.field(i).type)
-                for i, column in enumerate(layout.columns)
-                if column.perturbed is not None
-            }
-            with _key(key) as secret, _bar(progress, declared.table, opened.rows) as bar:
-                work = Perturbation(opened.where, layout, mechanisms, secret, declared.table, target.parent)
+            types = writer.types(released)
+            perturbers = perturbers_of(layout.columns, released.types)
+            readings = Readings(opened, query, layout, reader)
+            readings.check(perturbers)
+            with _key(key) as secret, _bar(progress, declared.table, opened.rows, perturbers) as bar:
+                work = Perturbation(opened.where, layout, perturbers, secret, declared.table, target.parent)
                 with work:
+                    readings.look(work, bar.update)
                     run(
-                        batches_of(opened.where, reader),
+                        readings.batches(),
                         lambda batch: work.perturb(batch, bar.update),
                         lambda batches: writer.write(released, batches),
                     )
                     work.check()
+                columns = _released_columns(work.layout(), types)
                 manifest = Manifest(declared.table, work.rows, columns, level)
                 put_in_place(writer.finish(manifest), target)
     return manifest
@@ -133,6 +135,9 @@ def _key(key: str | Path | bytes) -> Iterator[bytes]:
         yield secret
 
 
-def _bar(progress: bool | None, table: str, rows: int | None) -> Any:
+def _bar(progress: bool | None, table: str, rows: int | None, perturbers: Sequence[Perturber]) -> Any:
     shown = sys.stderr.isatty() if progress is None else progress
-    return tqdm(total=rows, desc=table, unit=" rows", unit_scale=True, disable=not shown)
+    read = 1 + passes_of(perturbers)
+    return tqdm(
+        total=None if rows is None else rows * read, desc=table, unit=" rows", unit_scale=True, disable=not shown
+    )

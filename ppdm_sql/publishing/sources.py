@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,13 +33,14 @@ _KINDS = (
 
 @dataclass(frozen=True)
 class Source:
-    """A table that is to be published."""
+    """A table that is to be published; `once` where it is over when it has been read."""
 
     where: str
     relation: duckdb.DuckDBPyRelation
     names: tuple[str, ...]
     types: tuple[DuckDBPyType, ...]
     rows: int | None = None
+    once: bool = False
 
 
 @contextmanager
@@ -119,12 +120,13 @@ def _open_object(own: duckdb.DuckDBPyConnection, source: Any) -> Source:
         table = pa.Table.from_batches([source]) if isinstance(source, pa.RecordBatch) else source
         return _source(where, lambda: own.from_arrow(table), table.num_rows, table.schema.names, own)
     if isinstance(source, pa.RecordBatchReader | pads.Dataset):
-        return _source(where, lambda: own.from_arrow(source), given=source.schema.names, own=own)
+        found = _source(where, lambda: own.from_arrow(source), given=source.schema.names, own=own)
+        return replace(found, once=isinstance(source, pa.RecordBatchReader))
     if kind == "pandas.DataFrame":
         return _source(where, lambda: own.from_df(source), len(source), source.columns, own)
     if hasattr(source, "__arrow_c_stream__"):
         stream = guarded(where, lambda: pa.RecordBatchReader.from_stream(source))
-        return _source(where, lambda: own.from_arrow(stream), given=stream.schema.names, own=own)
+        return replace(_source(where, lambda: own.from_arrow(stream), given=stream.schema.names, own=own), once=True)
     raise SourceError(f"a source cannot be {type(source).__name__!r}. {_KINDS}")
 
 

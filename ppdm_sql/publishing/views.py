@@ -20,15 +20,17 @@ from inspect import Parameter, Signature
 import duckdb
 import pyarrow as pa
 from duckdb.func import FunctionNullHandling, PythonUDFType
-from ppdm_udfs import RowError, perturb, row_blocks, subkey
+from ppdm_udfs import RowError, row_blocks, subkey
 
 from ppdm_sql.engines.quoting import quote_name
-from ppdm_sql.errors import PpdmError, QueryError, SourceError
-from ppdm_sql.policy import BoundColumn, Manifest
+from ppdm_sql.errors import PolicyError, PpdmError, QueryError, SourceError
+from ppdm_sql.policy import Manifest, PerturbedColumn
 from ppdm_sql.policy.manifest import MANIFEST_TABLE
 from ppdm_sql.policy.types import parse_type
+from ppdm_sql.publishing.column import Column
 from ppdm_sql.publishing.database import Place, changing, check_free, in_transaction, transaction, write_manifest
-from ppdm_sql.publishing.mechanisms import mechanism_of
+from ppdm_sql.publishing.mechanisms import perturbers_of
+from ppdm_sql.publishing.perturber import Rows, SingleColumn
 from ppdm_sql.publishing.pipeline import Batches
 from ppdm_sql.publishing.query_source import Perturbed, perturb_query, relation_of
 from ppdm_sql.publishing.statements import CreatePerturbed
@@ -45,7 +47,7 @@ class ViewFunction:
     """The function of one column: its name follows from the key and from everything that decides its values."""
 
     name: str
-    column: BoundColumn
+    column: PerturbedColumn
     identity: tuple[str, ...]
 
 
@@ -122,12 +124,12 @@ def _register(con: duckdb.DuckDBPyConnection, table: str, function: ViewFunction
 
 def _perturbing(table: str, function: ViewFunction, key: bytes) -> Callable[..., pa.Array]:
     column = replace(function.column, type=parse_type(_kind(function.column)))
-    mechanism = cache(lambda kind: mechanism_of(column, kind))
+    perturber = cache(lambda kind: _perturber(column, kind))
 
     def values(array: pa.ChunkedArray, *identity: pa.ChunkedArray) -> pa.Array:
         try:
             rows = row_blocks(identity, key, table)
-            return perturb(array, mechanism(array.type), key=key, table=table, column=column.name, rows=rows, threads=1)
+            return perturber(array.type).values(array, Rows(f"view {table!r}", table, key, rows, threads=1))
         except RowError as error:
             reason = error.reason
         raise SourceError(f"view {table!r}, column {column.name!r}: the original now has rows {reason}.")
@@ -137,6 +139,17 @@ def _perturbing(table: str, function: ViewFunction, key: bytes) -> Callable[...,
     places = [Parameter(f"argument{i}", Parameter.POSITIONAL_ONLY) for i in range(count)]
     values.__signature__ = Signature(places)  # type: ignore[attr-defined]
     return values
+
+
+def _perturber(column: PerturbedColumn, kind: pa.DataType) -> SingleColumn:
+    """What perturbs one value without looking at others."""
+    found = perturbers_of([Column(column.name, column.type.name, "", column)], [kind])
+    if len(found) != 1 or not isinstance(found[0], SingleColumn) or found[0].passes:
+        raise PolicyError(
+            f"column {column.name!r}: mechanism {column.mechanism!r} looks at all rows before it perturbs one, which a "
+            "view cannot: CREATE PERTURBED TABLE."
+        )
+    return found[0]
 
 
 def _create(
@@ -160,7 +173,7 @@ def _create(
     write_manifest(con, place, json.dumps(body, ensure_ascii=False))
 
 
-def _kind(column: BoundColumn) -> str:
+def _kind(column: PerturbedColumn) -> str:
     """The type that a function takes and gives: an ENUM's other labels cannot be cast to it, so it travels as text."""
     return "VARCHAR" if column.type.family == "enum" else column.type.name
 

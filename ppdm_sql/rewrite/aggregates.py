@@ -153,7 +153,7 @@ class _Collector:
 
     def rows(self, node: exp.Expr, condition: Condition) -> exp.Expr:
         """What is zero where a sum adds up nothing, which is NULL in SQL; an estimate is never quite zero."""
-        if all(column.retain == 1 for column in self.query.manifest.perturbed):
+        if all(column.exact for column in self.query.manifest.perturbed):
             return self.count(both(condition, self.totals.known(node)))
         return self.native(exp.Count(this=exp.Star(), big_int=True))
 

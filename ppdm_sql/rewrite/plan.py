@@ -49,7 +49,7 @@ class PlannedAxis:
 
     def whole(self, inside: frozenset[int]) -> bool:
         """Whether the cells hold every value that can be drawn: then perturbation moves no row in or out."""
-        return self.column is not None and sum(self.cells[i].points for i in inside) == self.column.size
+        return self.column is not None and all(i in inside or cell.fixed for i, cell in enumerate(self.cells))
 
     def _cell_test(self, index: int) -> exp.Expr:
         """The shortest run of conditions on terms that only this cell meets."""

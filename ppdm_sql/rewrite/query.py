@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from ppdm_sql.policy.binding import BoundColumn
+from ppdm_sql.policy.binding import BoundColumn, PerturbedColumn
 from ppdm_sql.policy.manifest import Manifest, ReleasedColumn
 from ppdm_sql.rewrite.settings import Settings
 
@@ -141,9 +141,9 @@ class Query:
                 return column
         return None
 
-    def perturbed_in(self, node: exp.Expr) -> list[BoundColumn]:
+    def perturbed_in(self, node: exp.Expr) -> list[PerturbedColumn]:
         """The distinct perturbed columns below `node`."""
-        found: dict[str, BoundColumn] = {}
+        found: dict[str, PerturbedColumn] = {}
         for column in own_columns(node):
             released = None if column.meta.get("alias") else self.column(root_name(column))
             if released is not None and released.perturbed is not None:

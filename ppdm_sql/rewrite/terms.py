@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from ppdm_sql.policy.binding import BoundColumn
+from ppdm_sql.policy.binding import BoundColumn, PerturbedColumn
 from ppdm_sql.rewrite.names import ANSWERED
 from ppdm_sql.rewrite.query import Condition, Junction, Label, Query, QueryAxis, Test, Value, own_columns
 from ppdm_sql.rewrite.refuse import refuse
@@ -62,19 +62,19 @@ class Terms:
             return self.condition(bounds, truth, otherwise)
         return self._spans(node, perturbed)
 
-    def value(self, node: exp.Expr, column: BoundColumn) -> Value:
+    def value(self, node: exp.Expr, column: PerturbedColumn) -> Value:
         """A number that depends on one perturbed column."""
         self._check(node)
-        axis = self._axis(self._columns, column.name, column)
+        axis = self._axis(self._columns, column.name, self._replaced(node, column))
         values = self._values[axis]
         text = node.sql(dialect="duckdb")
         values.setdefault(text, node)
         return Value(axis, list(values).index(text))
 
-    def label(self, node: exp.Expr, column: BoundColumn) -> Label:
+    def label(self, node: exp.Expr, column: PerturbedColumn) -> Label:
         """A grouping expression that depends on one perturbed column."""
         self._check(node)
-        axis = self._axis(self._columns, column.name, column)
+        axis = self._axis(self._columns, column.name, self._replaced(node, column))
         labels = self._labels[axis]
         text = node.sql(dialect="duckdb")
         labels.setdefault(text, node)
@@ -86,7 +86,7 @@ class Terms:
         assert column is not None
         return list(self._values[value.axis].values())[value.index], column
 
-    def _leaf(self, node: exp.Expr, perturbed: list[BoundColumn], truth: bool, otherwise: bool) -> Test:
+    def _leaf(self, node: exp.Expr, perturbed: list[PerturbedColumn], truth: bool, otherwise: bool) -> Test:
         self._check(node)
         term = _as_boolean(node)
         if not perturbed:  # an exact predicate has two cells: TRUE, and the rest
@@ -94,11 +94,18 @@ class Terms:
                 term, truth = exp.not_(exp.paren(term.copy())), True
             axis = self._axis(self._exact, term.sql(dialect="duckdb"), None)
         else:
-            axis = self._axis(self._columns, perturbed[0].name, perturbed[0])
+            axis = self._axis(self._columns, perturbed[0].name, self._replaced(node, perturbed[0]))
         text = term.sql(dialect="duckdb")
         terms = self._terms[axis]
         terms.setdefault(text, term)
         return Test(axis, list(terms).index(text), truth, otherwise)
+
+    def _replaced(self, node: exp.Expr, column: PerturbedColumn) -> BoundColumn:
+        """The column, if its values are kept or replaced: cells and weights are known for those alone."""
+        if isinstance(column, BoundColumn):
+            return column
+        why = f"{column.name} is perturbed by {column.mechanism}, for which this cannot be reconstructed."
+        refuse(self.query.sql, node, why, "See what is answered for this mechanism in the README.")
 
     def _check(self, node: exp.Expr) -> None:
         for call in node.find_all(exp.Func):
@@ -127,7 +134,7 @@ class Terms:
         names = {column.name for column in self.query.perturbed_in(node)}
         return any(column.parts[0].name not in names for column in own_columns(node))
 
-    def _spans(self, node: exp.Expr, perturbed: list[BoundColumn]) -> Test:
+    def _spans(self, node: exp.Expr, perturbed: list[PerturbedColumn]) -> Test:
         names = " and ".join(column.name for column in perturbed)
         if len(perturbed) > 1:
             why = f"it compares the perturbed columns {names} with each other."

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from ppdm_sql.channels.cells import total_weight
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.rewrite.formula import FALSE, TRUE, All, Atom, Formula, components, most_shared_axis, restrict, simplify
 from ppdm_sql.rewrite.plan import Plan, PlannedAxis, PlannedProduct, PlannedTotal
@@ -105,7 +106,7 @@ class RowWeights:
         axis = self.plan.axes[value.axis]
         assert axis.column is not None
         retain = axis.axis.retain
-        shift = (1 - retain) * math.fsum(axis.cells[i].sums[value.index] for i in inside) / axis.column.size
+        shift = (1 - retain) * math.fsum(axis.cells[i].sums[value.index] for i in inside) / total_weight(axis.cells)
         if not math.isfinite(shift):
             text = axis.values[value.index].sql(dialect="duckdb")
             raise Unsupported(f"Unsupported: {text} is infinite somewhere in the domain of {axis.column.name}.")

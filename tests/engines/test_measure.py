@@ -64,7 +64,7 @@ def test_arithmetic_and_the_engine_agree(engine, monkeypatch, bound, terms):
 def points(engine: EmbeddedEngine, bound: BoundColumn, *terms: str) -> dict[tuple[bool | None, ...], int]:
     cells = engine.measure([(bound, [parse(term) for term in terms], [], [])])[0].cells
     assert len({(cell.truth, cell.fixed) for cell in cells}) == len(cells)
-    return {cell.truth: cell.points for cell in cells}
+    return {cell.truth: cell.weight for cell in cells}
 
 
 AGE = column("{ min = 17, max = 90 }", "SMALLINT")
@@ -220,7 +220,7 @@ def test_means_of_large_grids_are_exact(engine):
     )[0].cells
     units = range(-350, 25001)
     assert below.sums == pytest.approx((sum(units) / 100, sum(u * u for u in units) / 10_000), rel=1e-12)
-    assert below.points + above.points == 9_000_351
+    assert below.weight + above.weight == 9_000_351
 
 
 @given(

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pytest
 
 from ppdm_sql.errors import TargetError
-from ppdm_sql.publishing import perturbing, publish
+from ppdm_sql.publishing import publish
+from ppdm_sql.publishing.mechanisms import uniform
 from ppdm_sql.publishing.pipeline import run
 
 from .conftest import KEY, POLICY, files_in, rows_of
@@ -30,7 +31,7 @@ def test_an_exception_in_the_middle(ending, error, existing, table, tmp_path, mo
     before = {name: (tmp_path / name).read_bytes() for name in files_in(tmp_path)}
     monkeypatch.setattr("ppdm_sql.publishing.layout.ROWS_A_BATCH", 2048)
     calls = []
-    real = perturbing.perturb
+    real = uniform.perturb
 
     def failing(*args, **more):
         calls.append(1)
@@ -38,7 +39,7 @@ def test_an_exception_in_the_middle(ending, error, existing, table, tmp_path, mo
             raise error
         return real(*args, **more)
 
-    monkeypatch.setattr(perturbing, "perturb", failing)
+    monkeypatch.setattr(uniform, "perturb", failing)
     with pytest.raises(error):
         publish(table, POLICY, to=path, key=tmp_path / "a.key", replace=True)
     assert {name: (tmp_path / name).read_bytes() for name in files_in(tmp_path)} == before

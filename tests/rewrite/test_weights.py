@@ -39,7 +39,7 @@ def column_axis(number: int, retain: float, shares: tuple[int, int, int], keeps_
         cells.append(Cell((None, None), 0, fixed=True))
     nulls = "keep" if keeps_null else "error"
     column = BoundColumn(name, parse_type("INTEGER"), Grid(0, 1, size), retain, nulls, "error")
-    axis = Axis(retain, tuple(cell.points / size for cell in cells), (3,) if keeps_null else ())
+    axis = Axis(retain, tuple(cell.weight / size for cell in cells), (3,) if keeps_null else ())
     return PlannedAxis(axis, tuple(cells), terms, column)
 
 

@@ -1,7 +1,8 @@
-"""From a bound column to the kernel's parameters: the declared values in the Arrow type that the column travels in."""
+"""From a bound column to the kernel's domain: the declared values in the Arrow type that the column travels in."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
@@ -13,14 +14,12 @@ from ppdm_sql.policy import BoundColumn
 from ppdm_sql.policy import domain as declared
 
 
-def mechanism_of(column: BoundColumn, kind: pa.DataType) -> Uniform:
-    """The kernel's view of a column; PolicyError where its domain does not fit the type, before any row is read."""
-    reason = None
+def fitting(column: BoundColumn, kind: pa.DataType, make: Callable[[], Uniform]) -> Uniform:
+    """What `make` gives; PolicyError where the column's domain does not fit the type, before any row is read."""
     try:
-        domain = _domain(column, kind)
-        mechanism = Uniform(domain, column.retain, column.nulls, column.outside)
-        encode(pa.array([], type=kind), domain, column.nulls, column.outside)
-        return mechanism
+        kernel = make()
+        encode(pa.array([], type=kind), kernel.domain, kernel.nulls, kernel.outside)
+        return kernel
     except KernelError as error:
         reason = str(error)
     except (pa.ArrowException, ValueError, OverflowError):
@@ -28,7 +27,8 @@ def mechanism_of(column: BoundColumn, kind: pa.DataType) -> Uniform:
     raise PolicyError(f"column {column.name!r} ({column.type.name}): {reason}.")
 
 
-def _domain(column: BoundColumn, kind: pa.DataType) -> Grid | Values:
+def kernel_domain(column: BoundColumn, kind: pa.DataType) -> Grid | Values:
+    """The domain as the kernels know it."""
     if isinstance(column.domain, declared.Grid):
         return Grid(column.domain.low, column.domain.step, column.domain.size, column.domain.scale)
     held = kind.value_type if pa.types.is_dictionary(kind) else kind

@@ -1,0 +1,58 @@
+"""What a mechanism has to say of itself: how its words are read, bound to a type, kept in a manifest and explained."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ppdm_sql.policy.binding import PerturbedColumn
+from ppdm_sql.policy.model import ColumnPolicy, Policy
+from ppdm_sql.policy.types import SqlType
+
+
+@dataclass(frozen=True)
+class Description:
+    """What is public of a perturbed column, as far as its mechanism has it; `kept` says the strength in a few words."""
+
+    kept: str
+    domain: str | None = None
+    size: int | None = None
+    retention: float | None = None
+    gamma: float | None = None
+    epsilon: float | None = None
+    nulls: str | None = None
+    outside: str | None = None
+
+
+class Mechanism(ABC):
+    """One mechanism, as a policy and a manifest know it; the table is `ppdm_sql.policy.mechanisms.MECHANISMS`."""
+
+    name: ClassVar[str]
+    keys: ClassVar[tuple[str, ...]]
+    """The keys that a column of this mechanism may have, `mechanism` left out."""
+
+    @abstractmethod
+    def parse(self, name: str, raw: Mapping[str, Any], *, has_levels: bool) -> ColumnPolicy:
+        """Read a column's keys, all of which are known; `has_levels` where the policy has [levels] for all columns."""
+
+    @abstractmethod
+    def bind(self, column: ColumnPolicy, type_name: str) -> PerturbedColumn:
+        """Check a column against its SQL type; PolicyError names the rule that does not hold."""
+
+    @abstractmethod
+    def to_json(self, column: PerturbedColumn) -> dict[str, Any]:
+        """What a manifest holds of the column besides name, type and mechanism."""
+
+    @abstractmethod
+    def from_json(self, body: Mapping[str, Any], sql_type: SqlType) -> PerturbedColumn:
+        """The column from a manifest; any error of a built-in kind says that the manifest is damaged."""
+
+    @abstractmethod
+    def explain(self, policy: Policy, column: ColumnPolicy, type_name: str | None) -> list[str]:
+        """The column in plain words, from what its policy says; lines after the first are indented."""
+
+    @abstractmethod
+    def describe(self, column: PerturbedColumn) -> Description:
+        """What is public of a released column."""

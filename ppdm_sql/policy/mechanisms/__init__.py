@@ -1,0 +1,15 @@
+"""The mechanisms that a policy may name, one module each; this table is all that policies and manifests ask."""
+
+from __future__ import annotations
+
+from ppdm_sql.policy.binding import PerturbedColumn
+from ppdm_sql.policy.mechanism import Mechanism
+from ppdm_sql.policy.mechanisms.uniform import Uniform
+from ppdm_sql.policy.model import ColumnPolicy
+
+MECHANISMS: dict[str, Mechanism] = {mechanism.name: mechanism for mechanism in (Uniform(),)}
+
+
+def bind(column: ColumnPolicy, type_name: str) -> PerturbedColumn:
+    """Check `column` against its SQL type; PolicyError names the rule that does not hold."""
+    return MECHANISMS[column.mechanism].bind(column, type_name)

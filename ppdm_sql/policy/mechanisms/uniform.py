@@ -1,0 +1,86 @@
+"""Uniform: a value is kept with probability p, else replaced by a draw in which all values of the domain are alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ppdm_sql.errors import PolicyError
+from ppdm_sql.policy.binding import BoundColumn, PerturbedColumn, bind_domain
+from ppdm_sql.policy.declared import parse_domain
+from ppdm_sql.policy.domain import Values
+from ppdm_sql.policy.domain_json import domain_from_json, domain_to_json
+from ppdm_sql.policy.domain_words import describe_domain
+from ppdm_sql.policy.mechanism import Description, Mechanism
+from ppdm_sql.policy.model import NULL_RULES, OUTSIDE_RULES, ColumnPolicy, Policy
+from ppdm_sql.policy.retained_words import explain_retained
+from ppdm_sql.policy.retention import RETENTION_KEYS, gamma_of_retention, parse_retention
+from ppdm_sql.policy.types import SqlType
+from ppdm_sql.policy.words import mapping, one_of
+
+
+class Uniform(Mechanism):
+    """Retention replacement with equal weights."""
+
+    name = "uniform"
+    keys = ("domain", *RETENTION_KEYS, "nulls", "outside")
+
+    def parse(self, name: str, raw: Mapping[str, Any], *, has_levels: bool) -> ColumnPolicy:
+        """Domain, how much is kept, and what exceptions do."""
+        where = f"column {name!r}"
+        if "domain" not in raw:
+            raise PolicyError(
+                f"{where} has no domain. Declare it, domain = {{ min = .., max = .. }} or {{ values = [..] }}: it is "
+                "never read off the data, whose own range is a disclosure."
+            )
+        nulls = one_of(where, "nulls", raw.get("nulls", "error"), NULL_RULES)
+        outside = one_of(where, "outside", raw.get("outside", "error"), OUTSIDE_RULES)
+        domain = parse_domain(where, mapping(f"{where}: domain", raw["domain"]))
+        if outside == "clamp" and isinstance(domain, Values):
+            raise PolicyError(
+                f'{where}: outside = "clamp" needs a domain with min and max; a list has no nearest value.'
+            )
+        retention, levels = parse_retention(where, raw, has_levels)
+        return ColumnPolicy(name, self.name, domain, retention, nulls, outside, levels)
+
+    def bind(self, column: ColumnPolicy, type_name: str) -> PerturbedColumn:
+        """The domain in the type's unit, and the retention that keeps the promise on it."""
+        assert column.domain is not None and column.retention is not None
+        where = f"column {column.name!r} ({type_name})"
+        domain, sql_type = bind_domain(where, column.domain, type_name)
+        retain = column.retention.probability(domain.size + (column.nulls == "value"))
+        return BoundColumn(column.name, sql_type, domain, retain, column.nulls, column.outside, mechanism=self.name)
+
+    def to_json(self, column: PerturbedColumn) -> dict[str, Any]:
+        """Retention, NULL rule and domain."""
+        assert isinstance(column, BoundColumn)
+        body = {"retain": column.retain, "nulls": column.nulls, "domain": domain_to_json(column.domain)}
+        return body if column.outside == "error" else body | {"outside": column.outside}
+
+    def from_json(self, body: Mapping[str, Any], sql_type: SqlType) -> PerturbedColumn:
+        """The column as it was bound."""
+        domain = domain_from_json(body["domain"], sql_type)
+        retain, nulls, outside = float(body["retain"]), body["nulls"], body.get("outside", "error")
+        if not 0 < retain <= 1 or domain.size < 1 or nulls not in NULL_RULES or outside not in OUTSIDE_RULES:
+            raise ValueError("a parameter is out of its range")
+        return BoundColumn(body["name"], sql_type, domain, retain, nulls, outside, mechanism=self.name)
+
+    def explain(self, policy: Policy, column: ColumnPolicy, type_name: str | None) -> list[str]:
+        """Domain, exceptions, and the chances of a value."""
+        return explain_retained(policy, column, type_name)
+
+    def describe(self, column: PerturbedColumn) -> Description:
+        """Everything that is declared, and the gamma that follows."""
+        assert isinstance(column, BoundColumn)
+        gamma = gamma_of_retention(column.retain, column.spread)
+        return Description(
+            f"{column.retain:.3g} kept",
+            describe_domain(column),
+            column.size,
+            column.retain,
+            gamma,
+            math.log(gamma),
+            column.nulls,
+            column.outside,
+        )

@@ -1,0 +1,71 @@
+"""Uniform retention: the kernel of each column, and the check that kept values do not stand out by their digits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from ppdm_udfs import Uniform, perturb
+
+from ppdm_sql.policy import BoundColumn
+from ppdm_sql.policy.domain import Grid
+from ppdm_sql.publishing.column import Column
+from ppdm_sql.publishing.granularity import Spacing, check_spacing, spacing_of
+from ppdm_sql.publishing.kernel_domain import fitting, kernel_domain
+from ppdm_sql.publishing.perturber import Perturber, Publishing, Rows, SingleColumn
+
+
+class UniformColumn(SingleColumn):
+    """One column, kept or replaced value by value."""
+
+    def __init__(self, place: int, column: BoundColumn, kind: pa.DataType) -> None:
+        super().__init__(place, column.name)
+        self.column = column
+        self.kernel = fitting(column, kind, lambda: self.kernel_of(column, kind))
+        self._spacing = Spacing()
+
+    def kernel_of(self, column: BoundColumn, kind: pa.DataType) -> Uniform:
+        """The kernel's parameters."""
+        return Uniform(kernel_domain(column, kind), column.retain, column.nulls, column.outside)
+
+    def values(self, array: pa.Array | pa.ChunkedArray, rows: Rows) -> pa.Array:
+        """Perturbed by the kernel."""
+        return perturb(
+            array,
+            self.kernel,
+            key=rows.key,
+            table=rows.table,
+            column=self.name,
+            rows=rows.blocks,
+            threads=rows.threads,
+        )
+
+    def perturb(self, arrays: Sequence[pa.Array], rows: Rows) -> list[pa.Array]:
+        """The released array; the spacing of the original values is looked at on the way."""
+        result = super().perturb(arrays, rows)
+        if isinstance(self.column.domain, Grid):
+            self._spacing = spacing_of(arrays[0], self.kernel, self._spacing)
+        return result
+
+    def check(self, where: str) -> None:
+        """Refuse a column whose values lie on a coarser grid than its domain."""
+        check_spacing(where, self.column, self._spacing)
+
+    def remedy(self) -> str:
+        """Widen the domain, one way or the other."""
+        if not isinstance(self.column.domain, Grid):
+            return "add what is missing to its list of values"
+        return "widen its domain" if self.column.outside == "clamp" else 'widen its domain, or say outside = "clamp"'
+
+
+def perturbers(columns: Sequence[Column], kinds: Sequence[pa.DataType], mine: Sequence[int]) -> list[Perturber]:
+    """One for each column."""
+    found: list[Perturber] = []
+    for place in mine:
+        bound = columns[place].perturbed
+        assert isinstance(bound, BoundColumn)
+        found.append(UniformColumn(place, bound, kinds[place]))
+    return found
+
+
+PUBLISHING = Publishing(perturbers)
