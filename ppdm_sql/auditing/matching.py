@@ -83,13 +83,7 @@ def _aligned(original: Original, readers: Sequence[pa.RecordBatchReader]) -> Bat
     """Cut the readers' batches to common lengths."""
     held: list[pa.RecordBatch | None] = [None] * len(readers)
     while True:
-        for i, reader in enumerate(readers):
-            while held[i] is None or not held[i].num_rows:
-                batch = guarded(original.where, lambda reader=reader: next(reader, None))  # type: ignore[misc]
-                if batch is None:
-                    held[i] = None
-                    break
-                held[i] = batch
+        held = [_further(original, reader, batch) for reader, batch in zip(readers, held, strict=True)]
         here = [batch for batch in held if batch is not None]
         if not here:
             return
@@ -98,6 +92,15 @@ def _aligned(original: Original, readers: Sequence[pa.RecordBatchReader]) -> Bat
         rows = min(batch.num_rows for batch in here)
         yield tuple(batch.slice(0, rows) for batch in here)
         held = [batch.slice(rows) for batch in here]
+
+
+def _further(original: Original, reader: pa.RecordBatchReader, batch: pa.RecordBatch | None) -> pa.RecordBatch | None:
+    """What is left of a batch, or the next one that has rows; None at the end."""
+    while batch is None or not batch.num_rows:
+        batch = guarded(original.where, lambda: next(reader, None))
+        if batch is None:
+            return None
+    return batch
 
 
 class _Uneven(Exception):

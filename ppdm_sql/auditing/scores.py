@@ -60,8 +60,8 @@ class Pair:
 class ColumnAttack:
     """A column: what guessing its commonest value gets right, what each release alone, and what all together.
 
-    `alone` has None for a release that does not perturb the column; `together` is None where domains differ. Releases in
-    one group of `chains` are coupled by one key: only the most retained of each group counts.
+    `alone` has None for a release that does not perturb the column; `together` is None where domains differ. Releases
+    in one group of `chains` are coupled by one key: only the most retained of each group counts.
     """
 
     name: str

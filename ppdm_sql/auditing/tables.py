@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -18,6 +18,8 @@ from ppdm_sql.policy.domain import Values
 from ppdm_sql.publishing.names import nearest, quote_path
 from ppdm_sql.publishing.reading import guarded
 from ppdm_sql.publishing.sources import open_source
+
+Result = TypeVar("Result")
 
 ROWS_A_BATCH = 65_536
 SCANNED = "ppdm_scanned"
@@ -54,7 +56,7 @@ class Original:
         """The same, as Arrow."""
         return self.run(select, lambda con: con.sql(sql).to_arrow_table())
 
-    def run(self, select: str, action: Callable[[duckdb.DuckDBPyConnection], Any]) -> Any:
+    def run(self, select: str, action: Callable[[duckdb.DuckDBPyConnection], Result]) -> Result:
         """Run an action on a connection that has the selected expressions as `ppdm_scanned`, to be read once."""
         with in_memory() as con:
             con.register(SCANNED, self.read(select))
