@@ -20,7 +20,7 @@ from ppdm_sql.auditing.scores import Attack, ColumnAttack, Pair, RowAttack, Tall
 from ppdm_sql.auditing.tables import Copy, Original, open_copies, open_original, policy_of
 from ppdm_sql.auditing.targets import PRIORS, Target, find_targets
 from ppdm_sql.errors import ReleaseError
-from ppdm_sql.privacy.collusion import Numbers, judge
+from ppdm_sql.privacy.collusion import Guesses, Numbers, judge
 from ppdm_sql.privacy.coupling import chains, coupling
 
 Flags = NDArray[np.bool_]
@@ -117,7 +117,7 @@ def _compared(targets: Sequence[Target], batches: Iterator[list[_Seen]]) -> list
                 agreeing[i][one, two] += int(np.count_nonzero(seen.shown[one] == seen.shown[two]))
     return [
         tuple(
-            Pair(one, two, coupling(count, rows[i], target.retain(one), target.retain(two), target.first.size))
+            Pair(one, two, coupling(count, rows[i], target.retain(one), target.retain(two), target.draws))
             for (one, two), count in agreeing[i].items()
         )
         for i, target in enumerate(targets)
@@ -138,14 +138,10 @@ def _guessed(
             target = targets[i]
             commonest[i] += int(np.count_nonzero(seen.truth == target.prior.commonest))
             for c, tally in alone[i].items():
-                right = tally.add(
-                    judge(target.prior, seen.shown[c][None], [target.log_gamma(c)], seen.truth), seen.truth
-                )
+                right = tally.add(_judged(target, [c], seen), seen.truth)
             if target.comparable and len(target.present) > 1:
                 strongest = [max(group, key=target.retain) for group in groups[i]]
-                shown = np.stack([seen.shown[c] for c in strongest])
-                weights = [target.log_gamma(c) for c in strongest]
-                right = together[i].add(judge(target.prior, shown, weights, seen.truth), seen.truth)
+                right = together[i].add(_judged(target, strongest, seen), seen.truth)
             count[~seen.taking] += 1  # a NULL that stays is plain to see
             count[np.flatnonzero(seen.taking)[right]] += 1
         right_columns += np.bincount(count, minlength=len(right_columns))
@@ -161,6 +157,12 @@ def _guessed(
             )
         )
     return tuple(columns), RowAttack(tuple(right_columns.tolist()))
+
+
+def _judged(target: Target, releases: Sequence[int], seen: _Seen) -> Guesses:
+    shown = np.stack([seen.shown[c] for c in releases])
+    odds = np.stack([target.odds(c, seen.shown[c]) for c in releases])
+    return judge(target.prior, shown, odds, seen.truth)
 
 
 def _groups(target: Target, pairs: Sequence[Pair]) -> Group:

@@ -10,15 +10,16 @@ from ppdm_sql.auditing.tables import SCANNED, Copy, Original
 from ppdm_sql.engines.quoting import quote_name
 from ppdm_sql.errors import SourceError
 from ppdm_sql.policy import BoundColumn
-from ppdm_sql.privacy.collusion import Numbers, Prior, likeliest_prior
-from ppdm_sql.publishing.mechanisms import mechanism_of
+from ppdm_sql.privacy.collusion import Array, Numbers, Prior, likeliest_prior
+from ppdm_sql.privacy.coupling import Draws
+from ppdm_sql.publishing.kernel_domain import kernel_domain
 
 
 def numbers_of(where: str, array: pa.Array, column: BoundColumn) -> Numbers:
     """The numbers of values in their domain; NULL is the number after the last."""
-    mechanism = mechanism_of(column, array.type)
+    domain = kernel_domain(column, array.type)
     try:
-        return encode(array, mechanism.domain, column.nulls, column.outside).astype(np.int64)
+        return encode(array, domain, column.nulls, column.outside).astype(np.int64)
     except RowError:
         pass
     # Outside of the handler: an exception remembers the one it was raised in.
@@ -35,18 +36,28 @@ def counts_of(original: Original, column: BoundColumn) -> tuple[Numbers, Numbers
     return _counts(original.where, counted, column)
 
 
-def source_prior(original: Original, column: BoundColumn) -> Prior | None:
-    """The true distribution, as the strongest adversary knows it; None where no row takes part."""
-    values, counts = counts_of(original, column)
-    return Prior.from_counts(values, counts) if len(values) else None
-
-
 def release_prior(copy: Copy, column: BoundColumn) -> Prior | None:
     """The distribution under which the release is likeliest; None where no row takes part."""
     name = quote_name(column.name)
     counted = copy.cursor.sql(f"SELECT {name} AS v, count(*) AS n FROM {copy.table} GROUP BY v").to_arrow_table()
     values, counts = _counts(repr(copy.path), counted, column)
-    return likeliest_prior(values, counts, column.retain, column.size) if len(values) else None
+    return likeliest_prior(values, counts, column.retain, drawn(column, values)) if len(values) else None
+
+
+def drawn(column: BoundColumn, values: Numbers) -> Array:
+    """The shares of values among draws."""
+    if column.weights is None:
+        return np.broadcast_to(np.float64(1 / column.size), values.shape)
+    weights = np.asarray(column.weights)
+    return np.asarray(weights[values] / weights.sum())
+
+
+def draws_of(column: BoundColumn, values: Numbers, counts: Numbers) -> Draws:
+    """How often a draw hits a row's own value, and another draw."""
+    if column.weights is None:
+        return Draws.even(column.size)
+    shares = np.asarray(column.weights) / sum(column.weights)
+    return Draws(float(counts @ shares[values] / counts.sum()), float(shares @ shares))
 
 
 def _counts(where: str, counted: pa.Table, column: BoundColumn) -> tuple[Numbers, Numbers]:

@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 import duckdb
 import pyarrow as pa
 
-from ppdm_sql.engines.quoting import quote_name
+from ppdm_sql.engines.quoting import quote_name, quote_text
 from ppdm_sql.engines.release_files import manifest_of
 from ppdm_sql.errors import ReleaseError, SourceError
-from ppdm_sql.policy import ColumnPolicy, Manifest, Policy
+from ppdm_sql.policy import BoundColumn, ColumnPolicy, Manifest, Policy
 from ppdm_sql.policy.domain import Values
-from ppdm_sql.publishing.names import nearest, quote_path
+from ppdm_sql.publishing.names import nearest
 from ppdm_sql.publishing.reading import guarded
 from ppdm_sql.publishing.sources import open_source
 
@@ -107,9 +107,9 @@ def open_copies(releases: Sequence[str], table: str | None) -> Iterator[list[Cop
         try:
             for i, (path, manifest) in enumerate(found):
                 if path.lower().endswith(".parquet"):
-                    name = f"read_parquet({quote_path(path)})"
+                    name = f"read_parquet({quote_text(path)})"
                 else:
-                    con.execute(f"ATTACH {quote_path(path)} AS ppdm_release_{i} (READ_ONLY)")
+                    con.execute(f"ATTACH {quote_text(path)} AS ppdm_release_{i} (READ_ONLY)")
                     name = f"ppdm_release_{i}.{quote_name(manifest.table)}"
                 copies.append(Copy(path, manifest, con.cursor(), name))
         except duckdb.Error as error:
@@ -121,5 +121,9 @@ def open_copies(releases: Sequence[str], table: str | None) -> Iterator[list[Cop
 
 def policy_of(manifest: Manifest) -> Policy:
     """As much of the policy as reading the original needs: which columns hold listed values."""
-    columns = [ColumnPolicy(c.name, "uniform", c.domain) for c in manifest.perturbed if isinstance(c.domain, Values)]
+    columns = [
+        ColumnPolicy(c.name, c.mechanism, c.domain)
+        for c in manifest.perturbed
+        if isinstance(c, BoundColumn) and isinstance(c.domain, Values)
+    ]
     return Policy(manifest.table, tuple(columns))

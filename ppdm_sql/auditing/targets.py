@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ppdm_sql.auditing.priors import release_prior, source_prior
+from ppdm_sql.auditing.priors import counts_of, drawn, draws_of, release_prior
 from ppdm_sql.auditing.tables import Copy, Original
 from ppdm_sql.errors import ReleaseError
 from ppdm_sql.policy import BoundColumn, ReleasedColumn
-from ppdm_sql.privacy.collusion import Prior, log_gamma
+from ppdm_sql.privacy.collusion import Array, Numbers, Prior, log_odds
+from ppdm_sql.privacy.coupling import Draws
 
 PRIORS = ("source", "release")
 
@@ -21,6 +22,7 @@ class Target:
     column: ReleasedColumn
     bounds: tuple[BoundColumn | None, ...]
     prior: Prior
+    draws: Draws
 
     @property
     def present(self) -> tuple[int, ...]:
@@ -36,15 +38,15 @@ class Target:
     def comparable(self) -> bool:
         """Whether all draw from the same values, so that their copies can be put together."""
         bounds = [_known(self.bounds[i]) for i in self.present]
-        return len({(bound.domain, bound.nulls) for bound in bounds}) == 1
+        return len({(bound.mechanism, bound.domain, bound.nulls, bound.weights) for bound in bounds}) == 1
 
     def retain(self, release: int) -> float:
         """The retention in one of the releases that perturb it."""
         return _known(self.bounds[release]).retain
 
-    def log_gamma(self, release: int) -> float:
-        """How much likelier a release makes the value that it shows."""
-        return log_gamma(self.retain(release), _known(self.bounds[release]).size)
+    def odds(self, release: int, shown: Numbers) -> Array:
+        """How much likelier a release makes the values that it shows; logarithms."""
+        return log_odds(self.retain(release), drawn(_known(self.bounds[release]), shown))
 
 
 def find_targets(
@@ -54,24 +56,22 @@ def find_targets(
     found, left_out = [], []
     for column in _perturbed(copies):
         bounds = tuple(_bound(copy, column.name) for copy in copies)
-        known = _prior(original, copies, bounds, prior)
-        if known is None:
+        present = [(bound.retain, copy, bound) for copy, bound in zip(copies, bounds, strict=True) if bound is not None]
+        if not present:
+            assert column.perturbed is not None
+            left_out.append((column.name, f"guessing does not know the mechanism {column.perturbed.mechanism!r}"))
+            continue
+        values, counts = counts_of(original, present[0][2])
+        if not len(values):
             left_out.append((column.name, "every value is NULL, and stays so"))
-        else:
-            found.append(Target(column, bounds, known))
+            continue
+        _, strongest, bound = max(present, key=lambda each: each[0])
+        known = Prior.from_counts(values, counts) if prior == "source" else release_prior(strongest, bound)
+        assert known is not None
+        found.append(Target(column, bounds, known, draws_of(present[0][2], values, counts)))
     if not found:
-        raise ReleaseError(f"{copies[0].path!r} has no perturbed column with values: there is nothing to guess.")
+        raise ReleaseError(f"{copies[0].path!r} has no perturbed column that can be guessed: there is nothing to do.")
     return found, tuple(left_out)
-
-
-def _prior(
-    original: Original, copies: Sequence[Copy], bounds: Sequence[BoundColumn | None], prior: str
-) -> Prior | None:
-    present = [(bound.retain, copy, bound) for copy, bound in zip(copies, bounds, strict=True) if bound is not None]
-    if prior == "source":
-        return source_prior(original, present[0][2])
-    _, copy, bound = max(present, key=lambda each: each[0])
-    return release_prior(copy, bound)
 
 
 def _perturbed(copies: Sequence[Copy]) -> list[ReleasedColumn]:
@@ -79,13 +79,17 @@ def _perturbed(copies: Sequence[Copy]) -> list[ReleasedColumn]:
     found: dict[str, ReleasedColumn] = {}
     for copy in copies:
         for column in copy.manifest.columns:
-            if column.perturbed is not None:
-                found.setdefault(column.name.casefold(), column)
+            known = found.get(column.name.casefold())
+            if column.perturbed is not None and (known is None or not isinstance(known.perturbed, BoundColumn)):
+                found[column.name.casefold()] = column
     return list(found.values())
 
 
 def _bound(copy: Copy, name: str) -> BoundColumn | None:
-    return next((c for c in copy.manifest.perturbed if c.name.casefold() == name.casefold()), None)
+    for column in copy.manifest.perturbed:
+        if column.name.casefold() == name.casefold() and isinstance(column, BoundColumn):
+            return column
+    return None
 
 
 def _known(bound: BoundColumn | None) -> BoundColumn:

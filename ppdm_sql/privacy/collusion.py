@@ -1,8 +1,8 @@
 """What several copies of a column tell together (Xiao, Tao and Chen, 2009: Figure 7 and Appendix 2).
 
-Values are numbered 0 to size - 1. A copy that shows y makes every value other than y equally unlikely, and y itself
-gamma times as likely as those. So a row's copies say nothing but which values were seen, and how strongly: by the
-product of the gammas of the copies that show a value.
+Values are numbered 0 to size - 1. A copy that shows y has the same probability under every value other than y, and a
+larger one under y itself: its odds say by how much. So a row's copies say nothing but which values were seen, and how
+strongly: by the product of the odds of the copies that show a value.
 
 Copies with coins of their own are independent: their evidence multiplies, and a value shown twice is all but certain.
 Copies along one path of one key are a Markov chain: given the most retained copy, the others say nothing of the value.
@@ -21,7 +21,7 @@ Numbers = NDArray[np.int64]
 Array = NDArray[np.float64]
 
 LARGEST = 690.0
-"""The logarithm of a gamma that is as good as infinite, yet adds up with others."""
+"""The logarithm of odds that are as good as infinite, yet add up with others."""
 
 
 @dataclass(frozen=True)
@@ -79,16 +79,24 @@ class Guesses:
     truth: Array | None = None
 
 
-def log_gamma(retain: float, size: int) -> float:
+def log_odds(retain: float, drawn: ArrayLike) -> Array:
     """The logarithm of how many times likelier a copy makes the value it shows than any other.
 
-    >>> round(math.exp(log_gamma(0.3, 74)), 3)
+    Parameters
+    ----------
+    retain : float
+    drawn : array_like
+        The share of the shown value among draws; one over the size where all values are alike.
+
+    >>> round(float(np.exp(log_odds(0.3, 1 / 74))), 3)
     32.714
     """
-    return LARGEST if retain >= 1 else min(math.log1p(retain * size / (1 - retain)), LARGEST)
+    shares = np.asarray(drawn, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        return np.minimum(np.log1p(np.divide(retain, (1 - retain) * shares)), LARGEST)
 
 
-def judge(prior: Prior, seen: Numbers, log_gammas: ArrayLike, truth: Numbers | None = None) -> Guesses:
+def judge(prior: Prior, seen: Numbers, odds: ArrayLike, truth: Numbers | None = None) -> Guesses:
     """Bayes' rule for every row, from independent copies; of a chain, hand in its most retained copy alone.
 
     Parameters
@@ -96,7 +104,8 @@ def judge(prior: Prior, seen: Numbers, log_gammas: ArrayLike, truth: Numbers | N
     prior : Prior
     seen : ndarray of int, shape (copies, rows)
         The value that each copy shows.
-    log_gammas : array_like, shape (copies,)
+    odds : array_like, shape (copies, 1) or (copies, rows)
+        Logarithms, from `log_odds`.
     truth : ndarray of int, shape (rows,), optional
 
     Returns
@@ -108,7 +117,7 @@ def judge(prior: Prior, seen: Numbers, log_gammas: ArrayLike, truth: Numbers | N
     -----
     Among values that no copy shows, the commonest is likeliest: no other than it and the seen ones need be looked at.
     """
-    weights = np.asarray(log_gammas, dtype=np.float64)
+    weights = np.asarray(odds, dtype=np.float64)
     copies, rows = seen.shape
     value = np.full(rows, prior.commonest)
     best = np.full(rows, math.log(prior.shares.max()))
@@ -119,7 +128,7 @@ def judge(prior: Prior, seen: Numbers, log_gammas: ArrayLike, truth: Numbers | N
         share = prior.of(seen[j])
         first = ~same[:j].any(axis=0)
         with np.errstate(divide="ignore"):
-            belief = np.log(share) + weights @ same
+            belief = np.log(share) + (weights * same).sum(axis=0)
         unseen -= np.where(first, share, 0.0)
         beliefs[j, first] = belief[first]
         better = belief > best
@@ -130,7 +139,7 @@ def judge(prior: Prior, seen: Numbers, log_gammas: ArrayLike, truth: Numbers | N
     if truth is None:
         return Guesses(value, confidence)
     with np.errstate(divide="ignore"):
-        true_belief = np.log(prior.of(truth)) + weights @ (seen == truth)
+        true_belief = np.log(prior.of(truth)) + (weights * (seen == truth)).sum(axis=0)
     return Guesses(value, confidence, np.minimum(np.exp(true_belief - total), 1.0))
 
 
@@ -170,7 +179,7 @@ def independent_reconstruction(
     truth = rng.choice(prior.values, size=rows, p=prior.shares)
     kept = rng.random((len(retentions), rows)) < np.asarray(retentions)[:, None]
     seen = np.where(kept, truth, rng.integers(size, size=kept.shape))
-    weights = np.array([log_gamma(retain, size) for retain in retentions])
+    weights = np.array([[log_odds(retain, 1 / size)] for retain in retentions])
     means = []
     for count in range(1, len(retentions) + 1):
         found = judge(prior, seen[:count], weights[:count], truth).truth
@@ -179,24 +188,28 @@ def independent_reconstruction(
     return np.array(means)
 
 
-def likeliest_prior(values: ArrayLike, counts: ArrayLike, retain: float, size: int) -> Prior:
+def likeliest_prior(values: ArrayLike, counts: ArrayLike, retain: float, drawn: ArrayLike) -> Prior:
     """The prior under which the published values are likeliest: what an adversary without the original believes.
 
     Parameters
     ----------
     values, counts : array_like, shape (k,)
-        The published values and how many rows show each.
+        The published values, each once, and how many rows show each.
+    retain : float
+    drawn : array_like, shape () or (k,)
+        The share of each value among draws.
 
     Notes
     -----
-    Maximises ``sum_y f_y log(p pi_y + (1 - p)/size)`` over distributions pi. At the maximum ``pi_y = f_y / t - r``
-    where that is positive and 0 elsewhere, with ``r = (1 - p)/(p size)`` and t such that they sum to 1. It is the limit
-    of iterative Bayes, without iterating.
+    Maximises ``sum_y f_y log(p pi_y + (1 - p) R_y)`` over distributions pi. At the maximum ``pi_y = f_y / t - r_y``
+    where that is positive and 0 elsewhere, with ``r_y = (1 - p) R_y / p`` and t such that they sum to 1. It is the
+    limit of iterative Bayes, without iterating.
     """
-    prior = Prior.from_counts(values, counts)
-    ratio = (1 - retain) / (retain * size)
-    falling = np.sort(prior.shares)[::-1]
-    levels = np.cumsum(falling) / (1 + ratio * np.arange(1, len(falling) + 1))
-    level = levels[np.flatnonzero(falling / levels > ratio)[-1]]
-    shares = np.maximum(prior.shares / level - ratio, 0.0)
-    return Prior(prior.values, shares / shares.sum())
+    numbers, weights = np.asarray(values, dtype=np.int64), np.asarray(counts, dtype=np.float64)
+    floor = np.broadcast_to((1 - retain) / retain * np.asarray(drawn, dtype=np.float64), weights.shape)
+    observed = weights / weights.sum()
+    with np.errstate(divide="ignore"):
+        falling = np.argsort(-observed / floor, kind="stable")
+    levels = np.cumsum(observed[falling]) / (1 + np.cumsum(floor[falling]))
+    level = levels[np.flatnonzero(observed[falling] > levels * floor[falling])[-1]]
+    return Prior.from_counts(numbers, np.maximum(observed / level - floor, 0.0))

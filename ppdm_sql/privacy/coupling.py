@@ -1,7 +1,9 @@
 """Whether two copies of a column share their coins, told by how often they agree.
 
-Let p be the larger retention, p' the smaller, s the domain's size. Copies along one path agree with probability
-``p'/p + (1 - p'/p)/s``, independent ones with ``p p' + (1 - p p')/s``: whatever the original holds.
+Let p be the larger retention and p' the smaller; h the chance that a draw hits a row's own value, c the chance that two
+draws coincide. Independent copies agree with probability ``p p' + (p + p' - 2 p p') h + (1 - p)(1 - p') c``, copies
+along one path with ``p'/p + (1 - p'/p) (p h + (1 - p) c)``. With s values drawn evenly both h and c are 1/s, whatever
+the original holds.
 """
 
 from __future__ import annotations
@@ -27,20 +29,35 @@ class Coupling:
     fits: bool
 
 
-def agreement(retain: float, other: float, size: int) -> tuple[float, float]:
+@dataclass(frozen=True)
+class Draws:
+    """What two copies' agreement depends on besides retentions: `hit` and `coincide`, h and c above."""
+
+    hit: float
+    coincide: float
+
+    @staticmethod
+    def even(size: int) -> Draws:
+        """Of `size` values that are drawn evenly."""
+        return Draws(1 / size, 1 / size)
+
+
+def agreement(retain: float, other: float, draws: Draws) -> tuple[float, float]:
     """How often two copies agree: along one path, and with coins of their own.
 
-    >>> coupled, independent = agreement(0.5, 0.2, 10)
+    >>> coupled, independent = agreement(0.5, 0.2, Draws.even(10))
     >>> round(coupled, 3), round(independent, 3)
     (0.46, 0.19)
     """
     high, low = max(retain, other), min(retain, other)
-    return low / high + (1 - low / high) / size, high * low + (1 - high * low) / size
+    coupled = low / high + (1 - low / high) * (high * draws.hit + (1 - high) * draws.coincide)
+    once = high + low - 2 * high * low
+    return coupled, high * low + once * draws.hit + (1 - high) * (1 - low) * draws.coincide
 
 
-def coupling(agreeing: int, rows: int, retain: float, other: float, size: int) -> Coupling:
+def coupling(agreeing: int, rows: int, retain: float, other: float, draws: Draws) -> Coupling:
     """Which of the two laws the copies follow; of rows that tell too little, the likelier one, and `told` is False."""
-    if_coupled, if_independent = agreement(retain, other, size)
+    if_coupled, if_independent = agreement(retain, other, draws)
     share = agreeing / rows if rows else 0.0
     chances = [_log_likelihood(share, expected) * rows for expected in (if_coupled, if_independent)]
     coupled = chances[0] >= chances[1]

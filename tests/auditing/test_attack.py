@@ -230,7 +230,7 @@ def test_what_cannot_be_attacked(copy, original, tmp_path):
         attack([copy(0.3, 0)], original.set_column(2, "salary", pa.array(np.full(ROWS, 777))))
     assert "777" not in str(caught.value)
     publish(original, {"table": "plain"}, to=tmp_path / "plain.parquet", key=key(0), progress=False)
-    with pytest.raises(ReleaseError, match="nothing to guess"):
+    with pytest.raises(ReleaseError, match="no perturbed column that can be guessed"):
         attack([tmp_path / "plain.parquet"], original)
     with pytest.raises(ValueError, match="prior is one of"):
         attack([copy(0.3, 0)], original, prior="hunch")

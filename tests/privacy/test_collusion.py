@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ppdm_sql.privacy.channel import UniformChannel
+from ppdm_sql.privacy.channel import RetentionChannel, UniformChannel
 from ppdm_sql.privacy.collusion import (
     Prior,
     coupled_reconstruction,
     independent_reconstruction,
     judge,
     likeliest_prior,
-    log_gamma,
+    log_odds,
     reconstruction_probability,
 )
 
@@ -44,16 +44,28 @@ def test_the_guess_is_bayes_rule_by_brute_force(row):
     posterior = likelihood / likelihood.sum()
     prior = Prior(np.arange(size), shares)
     shown = np.array(seen)[:, None]
-    found = judge(prior, shown, [log_gamma(p, size) for p in retentions], np.array([truth]))
+    found = judge(prior, shown, [[log_odds(p, 1 / size)] for p in retentions], np.array([truth]))
     assert posterior[found.value[0]] == pytest.approx(posterior.max(), abs=1e-9)
     assert found.confidence[0] == pytest.approx(posterior.max(), abs=1e-9)
     assert found.truth[0] == pytest.approx(posterior[truth], abs=1e-9)
 
 
+def test_values_that_are_drawn_unevenly():
+    shares, drawn = np.array([0.5, 0.3, 0.2]), np.array([0.1, 0.3, 0.6])
+    for seen in itertools.product(range(3), repeat=2):
+        likelihood = shares * np.prod(
+            [RetentionChannel(p, drawn).into(y) for p, y in zip((0.3, 0.6), seen, strict=True)], 0
+        )
+        odds = [log_odds(p, drawn[[y]]) for p, y in zip((0.3, 0.6), seen, strict=True)]
+        found = judge(Prior(np.arange(3), shares), np.array(seen)[:, None], odds)
+        assert found.value[0] == likelihood.argmax()
+        assert found.confidence[0] == pytest.approx(likelihood.max() / likelihood.sum())
+
+
 def test_rows_are_judged_by_themselves():
     rng = np.random.default_rng(3)
     seen = rng.integers(50, size=(5, 200))
-    weights = [log_gamma(p, 50) for p in (0.1, 0.2, 0.3, 0.4, 0.5)]
+    weights = [[log_odds(p, 1 / 50)] for p in (0.1, 0.2, 0.3, 0.4, 0.5)]
     whole = judge(SALARY, seen, weights)
     single = [judge(SALARY, seen[:, [i]], weights) for i in range(200)]
     assert whole.value.tolist() == [one.value[0] for one in single]
@@ -66,7 +78,7 @@ def test_the_order_of_copies_plays_no_part():
     retentions = np.array([0.1, 0.3, 0.6])
     seen = np.where(rng.random((3, 300)) < retentions[:, None], truth, rng.integers(10, size=(3, 300)))
     prior = Prior.from_counts(np.arange(10), np.arange(1, 11))
-    weights = np.array([log_gamma(p, 10) for p in retentions])
+    weights = np.array([[log_odds(p, 1 / 10)] for p in retentions])
     found = [judge(prior, seen[list(o)], weights[list(o)], truth).truth for o in itertools.permutations(range(3))]
     for other in found[1:]:
         assert other == pytest.approx(found[0])
@@ -120,15 +132,17 @@ def test_a_chain_tells_no_more_than_its_most_retained_copy():
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.integers(1, 60), min_size=2, max_size=7), st.integers(0, 20), st.sampled_from([0.1, 0.4, 0.8]))
+@given(st.lists(st.integers(1, 60), min_size=2, max_size=7), st.integers(0, 20), st.sampled_from([0.1, 0.4, 0.8, 1]))
 def test_the_likeliest_prior_is_the_maximum(counts, unused, retain):
     """The certificate of a concave maximum: no direction of the simplex goes uphill."""
     size = len(counts) + unused
-    found = likeliest_prior(np.arange(len(counts)), counts, retain, size)
     observed = np.concatenate([np.array(counts) / sum(counts), np.zeros(unused)])
-    shares = found.of(np.arange(size))
-    gradient = retain * observed / (retain * shares + (1 - retain) / size)
-    assert gradient.max() <= gradient @ shares + 1e-9
+    for drawn in (np.full(size, 1 / size), np.arange(1, size + 1) / (size * (size + 1) / 2)):
+        found = likeliest_prior(np.arange(len(counts)), counts, retain, drawn[: len(counts)])
+        shares = found.of(np.arange(size))
+        shown = retain * shares + (1 - retain) * drawn
+        gradient = retain * observed / np.where(shown > 0, shown, 1)
+        assert gradient.max() <= gradient @ shares + 1e-9
 
 
 def test_what_is_no_prior_is_refused():
