@@ -4,6 +4,8 @@ Nothing here knows a policy, a file or an engine, so that DuckDB, Parquet stream
 values for the same key.
 """
 
+from ppdm_udfs.baskets import Randomized, SelectASize, SizeOperator, randomize
+from ppdm_udfs.codes import Code, code_for
 from ppdm_udfs.domain import Grid, Values, decode, encode
 from ppdm_udfs.duckdb_functions import register
 from ppdm_udfs.errors import KernelError, NullFound, OutsideDomain, RowError
@@ -14,16 +16,21 @@ from ppdm_udfs.motion import motions
 from ppdm_udfs.uniform import Uniform, perturb, perturb_indices
 
 __all__ = [
+    "Code",
     "Gaussian",
     "Grid",
     "KernelError",
     "NullFound",
     "OutsideDomain",
+    "Randomized",
     "RowError",
+    "SelectASize",
+    "SizeOperator",
     "Step",
     "Uniform",
     "Values",
     "add_noise",
+    "code_for",
     "decode",
     "encode",
     "factor",
@@ -31,6 +38,7 @@ __all__ = [
     "perturb",
     "perturb_indices",
     "position_blocks",
+    "randomize",
     "register",
     "row_blocks",
     "subkey",

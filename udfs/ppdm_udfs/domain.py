@@ -103,18 +103,22 @@ def encode(array: pa.Array | pa.ChunkedArray, domain: Domain, nulls: str = "erro
     missing = nulls_of(array)
     if missing is not None and nulls == "error":
         raise NullFound(*_where(missing))
-    if isinstance(domain, Grid):
-        index, strange = _encode_grid(array, domain, clamp=outside == "clamp")
-    elif outside == "clamp":
-        raise KernelError("clamp needs a domain with an order: a list of values has none")
-    else:
-        index, strange = encode_listed(array, domain.values)
+    index, strange = locate(array, domain, outside)
     if missing is not None:
         index[missing] = domain.size
         strange &= ~missing
     if strange.any():
         raise OutsideDomain(*_where(strange))
     return index
+
+
+def locate(array: pa.Array, domain: Domain, outside: str = "error") -> tuple[Words, Flags]:
+    """Return each value's number in the domain, and which values are not in it; NULL is anywhere."""
+    if isinstance(domain, Grid):
+        return _encode_grid(array, domain, clamp=outside == "clamp")
+    if outside == "clamp":
+        raise KernelError("clamp needs a domain with an order: a list of values has none")
+    return encode_listed(array, domain.values)
 
 
 def decode(index: Words, domain: Domain, kind: pa.DataType) -> pa.Array:

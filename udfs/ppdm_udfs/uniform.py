@@ -80,7 +80,7 @@ def perturb(
     pyarrow.Array
         Of the same type and length as `array`. Reals and timestamps are rounded to the grid even where they are kept.
     """
-    rows = _checked(rows, len(array))
+    rows = checked_rows(rows, len(array))
     cipher_key = _cipher_keys(key, table, column)
     held = mechanism.domain.values if isinstance(mechanism.domain, Values) else ()
     entries = max(len(held), _dictionary_size(array))
@@ -112,7 +112,7 @@ def perturb_indices(
     _check_retention(retain)
     if not 1 <= size <= MAX_SIZE + 1:
         raise KernelError(f"a domain has 1 to 2**53 values, not {size}")
-    rows = _checked(rows, len(index))
+    rows = checked_rows(rows, len(index))
     result = np.array(index, dtype=np.uint64)
     cipher_key = _cipher_keys(key, table, column)
 
@@ -161,7 +161,8 @@ def _check_retention(retain: float) -> None:
         raise KernelError(f"a retention is above 0 and at most 1, not {retain}")
 
 
-def _checked(rows: Words, count: int) -> Words:
+def checked_rows(rows: Words, count: int) -> Words:
+    """The identities of `count` rows, in one run of memory; KernelError where they are not."""
     if rows.shape != (count, 2) or rows.dtype != np.uint64:
         raise KernelError(f"identities of {count} rows are needed, as {count} pairs of uint64")
     return np.ascontiguousarray(rows)
