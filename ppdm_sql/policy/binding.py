@@ -94,6 +94,12 @@ def bind_domain(where: str, declared: Range | Values, type_name: str) -> tuple[G
     return domain, sql_type
 
 
+def grid_place(where: str, value: Scalar, grid: Grid, sql_type: SqlType) -> int | None:
+    """The place of a declared value on a grid, None where it is not one of its points."""
+    place, rest = divmod(_units(where, value, sql_type, grid.scale) - grid.low, grid.step)
+    return place if rest == 0 and 0 <= place < grid.size else None
+
+
 def _bind_range(where: str, declared: Range, sql_type: SqlType) -> Grid:
     family = sql_type.family
     if family in ("text", "enum", "boolean"):

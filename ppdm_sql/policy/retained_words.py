@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
@@ -20,7 +21,9 @@ _NULLS = {
 }
 
 
-def explain_retained(policy: Policy, column: ColumnPolicy, type_name: str | None) -> list[str]:
+def explain_retained(
+    policy: Policy, column: ColumnPolicy, type_name: str | None, weights: Sequence[float] = ()
+) -> list[str]:
     """A column that is kept or replaced: its domain, what exceptions do, the chances of a value."""
     guess, condition = _guess(column) if type_name is None else (type_name, "")
     size = _size(column, guess)
@@ -34,12 +37,12 @@ def explain_retained(policy: Policy, column: ColumnPolicy, type_name: str | None
     ]
     drawn = None if size is None else size + (column.nulls == "value")
     if column.retention is not None:
-        lines += _chances(column.retention, drawn)
+        lines += _chances(column.retention, drawn, weights)
     for name in policy.level_names:
         retain = column.levels.get(name, policy.levels.get(name))
         if retain is None:
             continue
-        first, *rest = _chances(Retention("retain", retain), drawn)
+        first, *rest = _chances(Retention("retain", retain), drawn, weights)
         lines += [f"  at level {name}: {first.strip()}", *(f"  {line}" for line in rest)]
     return lines
 
@@ -88,20 +91,31 @@ def _domain(column: ColumnPolicy) -> str:
     return f"{text} by {step}"
 
 
-def _chances(retention: Retention, size: int | None) -> list[str]:
+def _chances(retention: Retention, size: int | None, weights: Sequence[float]) -> list[str]:
+    """What becomes of a value; weights, where some are given, are of all values that are drawn."""
     asked = _asked(retention)
-    if size is None and retention.asked != "retain":
+    total = math.fsum(weights)
+    spread = total / min(weights) if weights else None if size is None else float(size)
+    if spread is None and retention.asked != "retain":
         return [f"  retention: whatever {asked} allows on this domain"]
-    retain = retention.probability(size or 1)
+    retain = retention.probability(spread or 1)
     came = "as declared" if retention.asked == "retain" else f"the largest that {asked} allows"
-    if size is None:
+    if spread is None:
         return [f"  retention {retain:.4g} ({came})"]
     if retain >= 1:
         return [f"  retention 1 ({came}): every value is published as it is; this protects nothing"]
-    gamma = gamma_of_retention(retain, size)
-    other = (1 - retain) / size
+    gamma = gamma_of_retention(retain, spread)
+    first = f"  retention {retain:.4g} ({came}): gamma {gamma:.4g}, epsilon {math.log(gamma):.4g}"
+    other = (1 - retain) / spread
+    if weights:
+        most = (1 - retain) * max(weights) / total
+        return [
+            first,
+            f"  a value is published as itself with at least {_percent(retain + other)}, as a given other value with "
+            f"{_percent(other)} to {_percent(most)}, by the weights of replace",
+        ]
     return [
-        f"  retention {retain:.4g} ({came}): gamma {gamma:.4g}, epsilon {math.log(gamma):.4g}",
+        first,
         f"  a value is published as itself with {_percent(retain + other)}, as any given other value with "
         f"{_percent(other)}",
     ]

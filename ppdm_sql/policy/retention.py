@@ -55,7 +55,7 @@ def retention_for_gamma(gamma: float, size: float) -> float:
 
 
 def gamma_of_retention(retain: float, size: float) -> float:
-    """Amplification of uniform retention; infinite where every value is kept.
+    """Amplification of retention; infinite where every value is kept.
 
     >>> round(gamma_of_retention(0.3, 74), 3)
     32.714

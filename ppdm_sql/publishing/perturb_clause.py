@@ -8,11 +8,13 @@ from typing import Any
 
 from ppdm_sql.errors import PolicyError, QueryError
 from ppdm_sql.policy import load_policy
+from ppdm_sql.policy.mechanisms import MECHANISMS
 from ppdm_sql.policy.model import NULL_RULES, OUTSIDE_RULES
 from ppdm_sql.publishing.words import Words
 
-_OPTIONS = ("RETAIN", "GAMMA", "EPSILON", "PRIVACY", "DOMAIN", "STEP", "NULLS", "OUTSIDE")
+_OPTIONS = ("RETAIN", "GAMMA", "EPSILON", "PRIVACY", "DOMAIN", "STEP", "REPLACE", "NULLS", "OUTSIDE")
 _KEEPING = ("retain", "gamma", "epsilon", "privacy")
+_MECHANISMS = f"{', '.join(name.upper() for name in MECHANISMS)} or DROP"
 _MOMENTS = (("TIMESTAMP", "WITH", "TIME", "ZONE"), ("TIMESTAMPTZ",), ("TIMESTAMP",), ("DATE",))
 _VALUE = "a value: a number, 'text', TRUE, FALSE, DATE '..' or TIMESTAMP '..'"
 
@@ -34,7 +36,7 @@ def columns_of(words: Words) -> dict[str, dict[str, Any]]:
 
 
 def _column(words: Words, where: str, name: str) -> dict[str, Any]:
-    body: dict[str, Any] = {"mechanism": words.name("a mechanism, UNIFORM or DROP").lower()}
+    body: dict[str, Any] = {"mechanism": words.name(f"a mechanism, {_MECHANISMS}").lower()}
     steps: list[Any] = []
     while (option := next((each for each in _OPTIONS if words.follows(each)), None)) is not None:
         key, here = option.lower(), words.place
@@ -89,6 +91,22 @@ def _domain(words: Words) -> dict[str, Any]:
     return domain
 
 
+def _replace(words: Words) -> dict[str, Any]:
+    """`REPLACE ('Sales' 3, 'Tech' 1, NULL 1)`: values and their weights."""
+    words.expect("(")
+    body: dict[str, Any] = {"values": [], "weights": []}
+    while True:
+        if words.take("NULL"):
+            body["null"] = words.number("a weight, as in NULL 1")
+        else:
+            body["values"].append(_value(words))
+            body["weights"].append(words.number("a weight, as in 'Sales' 3"))
+        if not words.take(","):
+            break
+    words.expect(")")
+    return body
+
+
 def _value(words: Words) -> Any:
     if words.take("TRUE"):
         return True
@@ -136,6 +154,7 @@ _READERS: dict[str, Callable[[Words], Any]] = {
     "epsilon": _number,
     "privacy": _privacy,
     "domain": _domain,
+    "replace": _replace,
     "nulls": lambda words: words.choice([rule.upper() for rule in NULL_RULES]).lower(),
     "outside": lambda words: words.choice([rule.upper() for rule in OUTSIDE_RULES]).lower(),
 }

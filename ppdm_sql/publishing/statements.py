@@ -8,6 +8,7 @@
     PERTURB (column UNIFORM RETAIN 0.3 | GAMMA 9 | EPSILON 2.2 | PRIVACY (0.1 TO 0.5)
                     DOMAIN (low TO high) [STEP 0.01 | STEP '1 hour'] | DOMAIN (value, ..)
                     [NULLS ERROR | KEEP | VALUE] [OUTSIDE ERROR | CLAMP],
+             column CUSTOM REPLACE (value weight, ..) RETAIN 0.3,
              column DROP, ..)
     [IDENTIFIED BY (column, ..)]
 

@@ -14,6 +14,7 @@ from ppdm_udfs.identity import position_blocks, row_blocks
 from ppdm_udfs.keys import subkey
 from ppdm_udfs.motion import motions
 from ppdm_udfs.uniform import Uniform, perturb, perturb_indices
+from ppdm_udfs.weighted import Weighted
 
 __all__ = [
     "Code",
@@ -29,6 +30,7 @@ __all__ = [
     "Step",
     "Uniform",
     "Values",
+    "Weighted",
     "add_noise",
     "code_for",
     "decode",

@@ -54,6 +54,10 @@ class Uniform:
         """How many values a replacement is drawn from."""
         return self.domain.size + (self.nulls == "value")
 
+    def drawn(self, bits: Words) -> Words:
+        """The values, by number, that 64 random bits each stand for."""
+        return replacements(bits, self.size)
+
 
 def perturb(
     array: pa.Array | pa.ChunkedArray,
@@ -89,7 +93,7 @@ def perturb(
         values = joined(array.slice(start, stop - start))
         index = encode(values, mechanism.domain, mechanism.nulls, mechanism.outside)
         taking = index < np.uint64(mechanism.size) if mechanism.nulls == "keep" else None
-        _walk(index, rows[start:stop], mechanism.size, mechanism.retain, cipher_key=cipher_key, taking=taking)
+        _walk(index, rows[start:stop], mechanism.drawn, mechanism.retain, cipher_key=cipher_key, taking=taking)
         return decode(index, mechanism.domain, array.type)
 
     parts = over_slices(part, len(array), rows=max(ROWS, _ROWS_A_VALUE * entries), threads=threads)
@@ -116,16 +120,25 @@ def perturb_indices(
     result = np.array(index, dtype=np.uint64)
     cipher_key = _cipher_keys(key, table, column)
 
+    def drawn(bits: Words) -> Words:
+        return replacements(bits, size)
+
     def part(start: int, stop: int) -> None:
         taking = None if taking_part is None else taking_part[start:stop]
-        _walk(result[start:stop], rows[start:stop], size, retain, cipher_key=cipher_key, taking=taking)
+        _walk(result[start:stop], rows[start:stop], drawn, retain, cipher_key=cipher_key, taking=taking)
 
     over_slices(part, len(result), threads=threads)
     return result
 
 
 def _walk(
-    index: Words, rows: Words, size: int, retain: float, *, cipher_key: Callable[[int], bytes], taking: Flags | None
+    index: Words,
+    rows: Words,
+    drawn: Callable[[Words], Words],
+    retain: float,
+    *,
+    cipher_key: Callable[[int], bytes],
+    taking: Flags | None,
 ) -> None:
     """Move numbers along their path, in place; only rows that may still meet a replacement are drawn for again."""
     threshold = math.ceil(math.ldexp(retain, COIN_BITS)) << (64 - COIN_BITS)
@@ -140,7 +153,7 @@ def _walk(
     reached = coins(bits[:, 0])
     number = 1
     while len(alive):
-        index[alive] = replacements(bits[:, 1], size)
+        index[alive] = drawn(bits[:, 1])
         rows = rows.take(chosen, axis=0)
         number += 1
         bits = draw(cipher_key(number), rows)

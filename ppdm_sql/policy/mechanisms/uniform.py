@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy.binding import BoundColumn, PerturbedColumn, bind_domain
@@ -24,7 +24,7 @@ class Uniform(Mechanism):
     """Retention replacement with equal weights."""
 
     name = "uniform"
-    keys = ("domain", *RETENTION_KEYS, "nulls", "outside")
+    keys: ClassVar[tuple[str, ...]] = ("domain", *RETENTION_KEYS, "nulls", "outside")
 
     def parse(self, name: str, raw: Mapping[str, Any], *, has_levels: bool) -> ColumnPolicy:
         """Domain, how much is kept, and what exceptions do."""
