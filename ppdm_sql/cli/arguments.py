@@ -63,9 +63,24 @@ def _parser() -> Parser:
     shell = _command(commands, "shell", "a prompt that answers SQL on a release")
     shell.add_argument("release", metavar="RELEASE", help="a release, *.duckdb or *.parquet")
 
+    _attack(_command(commands, "attack", "what the best guess of every row gets right, against the original"))
+
     keygen = _command(commands, "keygen", "write a fresh secret key")
     keygen.add_argument("file", metavar="FILE", help="a file that does not exist yet")
     return parser
+
+
+def _attack(attack: Parser) -> None:
+    attack.add_argument("releases", metavar="RELEASE", nargs="+", help="releases of one table, *.duckdb or *.parquet")
+    attack.add_argument("--source", required=True, metavar="T", help="the original, as publish takes it")
+    attack.add_argument("--table", metavar="NAME", help="which table, where a release holds several")
+    attack.add_argument(
+        "--prior",
+        choices=("source", "release"),
+        default="source",
+        help="how the guesser knows how common values are (source)",
+    )
+    attack.add_argument("--format", choices=("text", "json"), default="text", help="how the outcome is written (text)")
 
 
 def _command(commands: argparse._SubParsersAction[Parser], name: str, text: str) -> Parser:

@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 
 from ppdm_sql.cli.query import sql_of
-from ppdm_sql.cli.release import describe, manifests, open_release
+from ppdm_sql.cli.release import describe, open_release
+from ppdm_sql.engines.release_files import manifests
 from ppdm_sql.errors import QueryError
 from ppdm_sql.policy import load_policy
 from ppdm_sql.policy.explain import explain_policy

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import duckdb
-
 from ppdm_sql.cli.output import table
 from ppdm_sql.connection import Connection
-from ppdm_sql.engines.catalog import parquet_manifest, read_catalog
-from ppdm_sql.errors import ReleaseError
+from ppdm_sql.engines.release_files import manifests
 from ppdm_sql.opening import connect
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.policy.mechanisms import MECHANISMS
@@ -21,27 +16,6 @@ def open_release(path: str) -> Connection:
     """A connection that answers queries on the release."""
     manifests(path)
     return connect(path, read_only=True)
-
-
-def manifests(path: str) -> list[Manifest]:
-    """The tables of a release, by name; ReleaseError where there are none."""
-    if path.lower().endswith(".parquet"):
-        with duckdb.connect(":memory:") as con:
-            found = parquet_manifest(con, path)
-        if found is None:
-            raise ReleaseError(f"{path!r} is not a release: there is no such Parquet file, or it carries no manifest.")
-        return [found]
-    if not Path(path).is_file():
-        raise ReleaseError(f"there is no file {path!r}.")
-    try:
-        con = duckdb.connect(path, read_only=True)
-    except duckdb.Error as error:
-        raise ReleaseError(f"{path!r} cannot be opened as a release. {error}") from None
-    with con:
-        releases = read_catalog(con, {}).releases
-    if not releases:
-        raise ReleaseError(f"{path!r} is not a release: it carries no manifest. Make one with ppdm-sql publish.")
-    return [releases[name] for name in sorted(releases)]
 
 
 def describe(manifest: Manifest) -> str:

@@ -14,8 +14,9 @@ from sqlglot.errors import SqlglotError
 
 from ppdm_sql.cli import notices
 from ppdm_sql.cli.query import ask
-from ppdm_sql.cli.release import describe, manifests, open_release
+from ppdm_sql.cli.release import describe, open_release
 from ppdm_sql.connection import Connection
+from ppdm_sql.engines.release_files import manifests
 from ppdm_sql.errors import PpdmError, QueryError
 
 PROMPT = "ppdm> "

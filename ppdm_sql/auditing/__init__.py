@@ -1,0 +1,10 @@
+"""What an adversary gets out of a release, measured against the original.
+
+`attack` guesses every row of releases that are there; `audit` looks in the original for what no formula sees. Both are
+for the publisher, who has the original; what they return are counts and shares, never a row.
+"""
+
+from ppdm_sql.auditing.guessing import attack
+from ppdm_sql.auditing.scores import Attack, ColumnAttack, Score
+
+__all__ = ["Attack", "ColumnAttack", "Score", "attack"]

@@ -1,0 +1,169 @@
+"""Which row of a release is which row of the original.
+
+Releases keep the order of their source, so rows are taken side by side, and the exact columns must agree in every row.
+Where they do not, an exact column that names rows (unique, never NULL) joins them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from ppdm_sql.auditing.tables import ROWS_A_BATCH, Copy, Original, in_memory
+from ppdm_sql.engines.quoting import quote_name
+from ppdm_sql.errors import SourceError
+from ppdm_sql.policy import ReleasedColumn
+from ppdm_sql.policy.types import parse_type
+from ppdm_sql.publishing.reading import guarded
+
+Batches = Iterator[tuple[pa.RecordBatch, ...]]
+"""A batch of the original and one of each copy, row by row the same."""
+MARK = "ppdm_exact"
+
+
+@dataclass(frozen=True)
+class Matching:
+    """How rows are matched: by position where `key` is None. `checked` are the exact columns that must agree."""
+
+    checked: tuple[ReleasedColumn, ...]
+    key: str | None = None
+
+    @property
+    def words(self) -> str:
+        """For a reader."""
+        if self.key is not None:
+            return f"by {self.key}"
+        if not self.checked:
+            return "by position (no exact column could be compared)"
+        return "by position; the exact columns agree in every row"
+
+
+def match(original: Original, copies: Sequence[Copy]) -> Matching:
+    """By position if the exact columns allow it, else by a column that names rows; SourceError where neither does."""
+    shared = [
+        column
+        for column in copies[0].manifest.columns
+        if column.perturbed is None
+        and column.type.family != "other"
+        and column.name.casefold() in original.names
+        and all(_exact(copy, column) for copy in copies[1:])
+    ]
+    by_position = Matching(tuple(shared))
+    reason = _difference(original, copies, by_position)
+    if reason is None:
+        return by_position
+    for column in shared:
+        if _names_rows(copies[0], column.name):
+            return Matching(tuple(shared), column.name)
+    raise SourceError(
+        f"{original.where}: its rows cannot be matched with those of {copies[0].path!r}: {reason}, and no exact column "
+        "names rows. Is it the table that was published, in the same order?"
+    )
+
+
+def rows_of(
+    original: Original, copies: Sequence[Copy], matching: Matching, columns: Sequence[ReleasedColumn]
+) -> Batches:
+    """The columns of matched rows, of the original and of every copy, as c0, c1, .."""
+    if matching.key is not None:
+        return _joined(original, copies, matching.key, columns)
+    plain = ", ".join(f"{quote_name(column.name)} AS c{i}" for i, column in enumerate(columns))
+    return _side_by_side(original, copies, ", ".join(_casts(original, columns)), plain)
+
+
+def _side_by_side(original: Original, copies: Sequence[Copy], theirs: str, ours: str) -> Batches:
+    """A select list of the original, and one of every copy."""
+    return _aligned(original, [original.read(theirs), *(copy.read(ours) for copy in copies)])
+
+
+def _aligned(original: Original, readers: Sequence[pa.RecordBatchReader]) -> Batches:
+    """Cut the readers' batches to common lengths."""
+    held: list[pa.RecordBatch | None] = [None] * len(readers)
+    while True:
+        held = [_further(original, reader, batch) for reader, batch in zip(readers, held, strict=True)]
+        here = [batch for batch in held if batch is not None]
+        if not here:
+            return
+        if len(here) < len(readers):
+            raise _Uneven
+        rows = min(batch.num_rows for batch in here)
+        yield tuple(batch.slice(0, rows) for batch in here)
+        held = [batch.slice(rows) for batch in here]
+
+
+def _further(original: Original, reader: pa.RecordBatchReader, batch: pa.RecordBatch | None) -> pa.RecordBatch | None:
+    """What is left of a batch, or the next one that has rows; None at the end."""
+    while batch is None or not batch.num_rows:
+        batch = guarded(original.where, lambda: next(reader, None))
+        if batch is None:
+            return None
+    return batch
+
+
+class _Uneven(Exception):
+    """One reader has more rows than another."""
+
+
+def _difference(original: Original, copies: Sequence[Copy], matching: Matching) -> str | None:
+    """Why rows cannot be matched by position; None if they can."""
+    counts = {copy.manifest.rows for copy in copies} | ({original.rows} if original.rows is not None else set())
+    if len(counts) > 1:
+        return "they have different numbers of rows"
+    theirs = [_cast(original, column) for column in matching.checked]
+    ours = [quote_name(column.name) for column in matching.checked]
+    differing = 0
+    try:
+        for batches in _side_by_side(original, copies, _mark(theirs), _mark(ours)):
+            marks = [batch.column(0).to_numpy(zero_copy_only=False) for batch in batches]
+            differing += int(np.any([mark != marks[0] for mark in marks[1:]], axis=0).sum())
+    except _Uneven:
+        return "they have different numbers of rows"
+    return f"their exact columns differ in {differing:,} rows" if differing else None
+
+
+def _mark(expressions: Sequence[str]) -> str:
+    """One number that stands for the values of all exact columns."""
+    return f"hash({', '.join(expressions) or '0'}) AS {MARK}"
+
+
+def _casts(original: Original, columns: Sequence[ReleasedColumn]) -> list[str]:
+    return [f"{_cast(original, column)} AS c{i}" for i, column in enumerate(columns)]
+
+
+def _cast(original: Original, column: ReleasedColumn) -> str:
+    return f"CAST({quote_name(original.name(column.name))} AS {column.type.name})"
+
+
+def _joined(original: Original, copies: Sequence[Copy], key: str, columns: Sequence[ReleasedColumn]) -> Batches:
+    keyed = next(c for c in copies[0].manifest.columns if c.name == key)
+    plain = ", ".join([f"{quote_name(c.name)} AS c{i}" for i, c in enumerate(columns)] + [f"{quote_name(key)} AS k"])
+    with in_memory() as con:
+        con.register("t0", original.read(", ".join([*_casts(original, columns), f"{_cast(original, keyed)} AS k"])))
+        for i, copy in enumerate(copies, 1):
+            con.register(f"t{i}", copy.read(plain))
+        wanted = ", ".join(f"t{t}.c{i}" for t in range(len(copies) + 1) for i in range(len(columns)))
+        joins = " ".join(f"JOIN t{i} ON t{i}.k = t0.k" for i in range(1, len(copies) + 1))
+        reader = guarded(
+            original.where, lambda: con.sql(f"SELECT {wanted} FROM t0 {joins}").to_arrow_reader(ROWS_A_BATCH)
+        )
+        names = [f"c{i}" for i in range(len(columns))]
+        for batch in reader:
+            parts = [batch.columns[t * len(names) : (t + 1) * len(names)] for t in range(len(copies) + 1)]
+            yield tuple(pa.RecordBatch.from_arrays(part, names=names) for part in parts)
+
+
+def _exact(copy: Copy, column: ReleasedColumn) -> bool:
+    """Whether a copy has the column as it is, too, and of the same type."""
+    for each in copy.manifest.columns:
+        if each.name.casefold() == column.name.casefold():
+            return each.perturbed is None and parse_type(each.type.name) == column.type
+    return False
+
+
+def _names_rows(copy: Copy, name: str) -> bool:
+    column = quote_name(name)
+    counted = copy.cursor.sql(f"SELECT count(DISTINCT {column}) = count(*) FROM {copy.table}").fetchall()
+    return bool(counted[0][0])
