@@ -4,7 +4,8 @@
 for the publisher, who has the original; what they return are counts and shares, never a row.
 """
 
+from ppdm_sql.auditing.findings import Audit, audit
 from ppdm_sql.auditing.guessing import attack
 from ppdm_sql.auditing.scores import Attack, ColumnAttack, Score
 
-__all__ = ["Attack", "ColumnAttack", "Score", "attack"]
+__all__ = ["Attack", "Audit", "ColumnAttack", "Score", "attack", "audit"]
