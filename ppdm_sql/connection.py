@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 import duckdb
+from sqlglot import exp
 
 from ppdm_sql.compiling import compile_statement
 from ppdm_sql.dbapi import as_dbapi
@@ -18,6 +19,7 @@ from ppdm_sql.engines.embedded import EmbeddedEngine, first_line
 from ppdm_sql.engines.quoting import quote_text
 from ppdm_sql.errors import QueryError
 from ppdm_sql.explain import explain_rewritten
+from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.publishing.statements import CreateReconstructed, PublishingText, split_publishing
 from ppdm_sql.relation import Guard, Relation, plain_or_same, stored
 from ppdm_sql.results import Results
@@ -130,6 +132,13 @@ class Connection(Results):
         """The answer to a query on a release as one statement of SQL, for an engine that holds the release's rows."""
         self._check_fetched()
         return compile_statement(EmbeddedEngine(self._con), self._session, query, parameters, dialect)
+
+    def manifest(self, table: str) -> Manifest:
+        """The public parameters of a released table."""
+        found = self._session.catalog(self._con).release(exp.to_table(table, dialect="duckdb"))
+        if found is None:
+            raise QueryError(f"{table!r} is not a release that this connection can see.")
+        return found
 
     def begin(self) -> Connection:
         """Start a transaction."""

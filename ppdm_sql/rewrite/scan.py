@@ -38,10 +38,15 @@ class Scan:
         if self.query.exact:
             conditions = [grouped(condition.copy()) for condition in self.query.exact]
             statement.set("where", exp.Where(this=conjunction(conditions)))
-        grouping = [key.copy() for key in (*exact, *extra)]
+        grouping = [_no_position(key.copy()) for key in (*exact, *extra)]
         if grouping:
             statement.set("group", exp.Group(expressions=grouping))
         return statement
+
+
+def _no_position(key: exp.Expr) -> exp.Expr:
+    """A constant that is grouped by would be read as the position of a column."""
+    return exp.Coalesce(this=key, expressions=[key.copy()]) if isinstance(key.unnest(), exp.Literal) else key
 
 
 def key_name(index: int) -> str:

@@ -1,0 +1,6 @@
+"""Models built on answers, never on rows: decision trees, itemsets, rules."""
+
+from ppdm_sql.mining.growing import decision_tree
+from ppdm_sql.mining.tree import Tree
+
+__all__ = ["Tree", "decision_tree"]

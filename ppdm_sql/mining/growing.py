@@ -1,0 +1,204 @@
+"""Grow a decision tree from counts alone: the rows of a release are never partitioned.
+
+A node is a condition on true values. Its class counts, and those on both sides of every split, are reconstructed from
+the whole release. Each perturbed column on the way to a node makes its counts noisier: growth stops where the
+difference between the two sides is lost in that noise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from ppdm_sql.connection import Connection
+from ppdm_sql.engines.quoting import quote_name
+from ppdm_sql.errors import QueryError
+from ppdm_sql.mining.features import Feature, find_classes, find_features
+from ppdm_sql.mining.splits import CRITERIA, Split, best_split
+from ppdm_sql.mining.tree import Node, Tree
+
+Array = npt.NDArray[np.float64]
+CANDIDATES = 4
+"""Features whose best splits are tested against noise, at each node."""
+SIGNIFICANCE = 0.05
+"""How often a split may be taken for real at a node whose features tell nothing."""
+
+
+@dataclass(frozen=True)
+class _Open:
+    """A node that may still be split: the conditions that lead there, and its estimated class counts."""
+
+    path: tuple[str, ...]
+    rows: Array
+    label: int
+
+    @property
+    def condition(self) -> str:
+        return " AND ".join(f"({part})" for part in self.path) if self.path else "TRUE"
+
+
+@dataclass(frozen=True)
+class _Tested:
+    """A split that is no accident: its condition, how much it gains less what noise alone would, and both sides."""
+
+    condition: str
+    gain: float
+    yes: Array
+    no: Array
+
+
+def decision_tree(
+    con: Connection,
+    table: str,
+    target: str,
+    features: Sequence[str] | None = None,
+    *,
+    depth: int = 5,
+    criterion: str = "gini",
+    min_rows: float = 50.0,
+) -> Tree:
+    """A tree that tells the classes of `target` apart, from reconstructed counts only.
+
+    Parameters
+    ----------
+    con
+        A connection to a release.
+    table
+        The released table.
+    target
+        The column with the classes, perturbed or exact.
+    features
+        The columns to split on, of any type; every other column where none are named.
+    depth
+        Splits on the longest way from the root to a leaf, at most.
+    criterion
+        ``"gini"`` or ``"entropy"``.
+    min_rows
+        A side of a split with fewer estimated rows is not looked at.
+
+    Notes
+    -----
+    A split is taken where the share of some class differs between its two sides by more than the noise of the
+    perturbation explains, allowing for the number of splits tried. With a low retention the tree is therefore
+    smaller. The counts at its leaves are estimates and may be off where the way there has many perturbed columns.
+    """
+    if criterion not in CRITERIA:
+        raise QueryError(f"criterion {criterion!r} must be one of {', '.join(CRITERIA)}.")
+    if depth < 0 or not min_rows > 0:
+        raise QueryError("depth must be 0 or more, and min_rows above 0.")
+    manifest = con.manifest(table)
+    name = ".".join(quote_name(part) for part in table.split("."))
+    with con.cursor() as cursor:
+        cursor.execute("SET ppdm_method = 'inversion'")
+        cursor.execute("SET ppdm_errors = 'off'")
+        classes = find_classes(cursor, name, manifest, target)
+        found = find_features(cursor, name, manifest, features, target)
+        if any(feature.name.casefold() == target.casefold() for feature in found):
+            raise QueryError(f"{target!r} is the target: it cannot be a feature too.")
+        grower = _Grower(cursor, name, target, classes, found, criterion, min_rows)
+        return Tree(manifest.table, target, classes, grower.grow(depth))
+
+
+class _Grower:
+    def __init__(
+        self,
+        con: Connection,
+        table: str,
+        target: str,
+        classes: tuple[str, ...],
+        features: list[Feature],
+        criterion: str,
+        least: float,
+    ) -> None:
+        self.con, self.table, self.features = con, table, features
+        self.criterion, self.least = criterion, least
+        self.kinds = Feature(target, values=classes)
+        tests = sum(math.log2(feature.bins) for feature in features) * len(classes)  # cuts nearby go together
+        self.quantile = NormalDist().inv_cdf(1 - SIGNIFICANCE / (2 * tests))
+
+    def grow(self, depth: int) -> Node:
+        """Level by level, so that one question a feature serves all nodes of a level."""
+        rows = self.counts([_Open((), np.zeros(0), 0)], Feature("", cuts=()))[0].sum(axis=0)
+        root = _Open((), rows, int(rows.argmax()))
+        splits: dict[tuple[str, ...], _Tested] = {}
+        level = [root]
+        for _ in range(depth):
+            tables = [self.counts(level, feature) for feature in self.features] if level else []
+            following = []
+            for number, node in enumerate(level):
+                tested = self.best(node, [counts[number] for counts in tables])
+                if tested is not None:
+                    splits[node.path] = tested
+                    following += self.children(node, tested)
+            level = following
+        return self.node(root, splits)
+
+    def children(self, node: _Open, tested: _Tested) -> list[_Open]:
+        """Both sides of a split; a side with no rows to speak of keeps the label of the whole."""
+        paths = (tested.condition, f"({tested.condition}) IS NOT TRUE")
+        return [
+            _Open((*node.path, path), rows, int(rows.argmax()) if rows.max() > 0 else node.label)
+            for path, rows in zip(paths, (tested.yes, tested.no), strict=True)
+        ]
+
+    def node(self, open_node: _Open, splits: dict[tuple[str, ...], _Tested]) -> Node:
+        rows = tuple(float(count) for count in open_node.rows)
+        tested = splits.get(open_node.path)
+        if tested is None:
+            return Node(rows, open_node.label)
+        yes, no = (self.node(child, splits) for child in self.children(open_node, tested))
+        return Node(rows, open_node.label, tested.condition, yes, no)
+
+    def counts(self, level: Sequence[_Open], feature: Feature) -> Array:
+        """Estimated rows by node, bin of the feature (NULL last) and class."""
+        counted = ", ".join(f"count(*) FILTER (WHERE {node.condition}) AS n{i}" for i, node in enumerate(level))
+        bins = feature.bin if feature.name else "0"
+        query = f"SELECT {bins}, {self.kinds.bin}, {counted} FROM {self.table} GROUP BY 1, 2"
+        result = np.zeros((len(level), feature.bins + 1, self.kinds.bins))
+        for place, kind, *rows in self.con.execute(query).fetchall():
+            if kind is not None:
+                result[:, feature.bins if place is None else place, kind] += rows
+        return result
+
+    def best(self, node: _Open, tables: Sequence[Array]) -> _Tested | None:
+        """The split that gains most, of those that are no accident."""
+        if node.rows.sum() < 2 * self.least:
+            return None
+        found: list[tuple[Split, Feature]] = []
+        for feature, counts in zip(self.features, tables, strict=True):
+            split = best_split(counts, ordered=feature.ordered, criterion=self.criterion, least=self.least)
+            if split is not None:
+                found.append((split, feature))
+        found.sort(key=lambda pair: -pair[0].gain)
+        tested = [self.test(node, feature.condition(split.left)) for split, feature in found[:CANDIDATES]]
+        return max((one for one in tested if one is not None), key=lambda one: one.gain, default=None)
+
+    def test(self, node: _Open, condition: str) -> _Tested | None:
+        """Compare the class shares on both sides; None where they may well be the same.
+
+        The gain in gini of a split is rows_yes rows_no / rows times the squared differences of the shares. Noise adds
+        the variances of these differences to it, which are taken off again.
+        """
+        sides = (f"({condition})", f"({condition}) IS NOT TRUE")
+        name = quote_name(self.kinds.name)
+        counted = [
+            [f"count(*) FILTER (WHERE {node.condition} AND {side} AND {name} = {kind})" for kind in self.kinds.values]
+            for side in sides
+        ]
+        totals = [f"({' + '.join(counts)})" for counts in counted]
+        gaps = [f"{yes} / {totals[0]} - {no} / {totals[1]}" for yes, no in zip(*counted, strict=True)]
+        items = [*counted[0], *counted[1], *gaps, *(f"ppdm_error({gap})" for gap in gaps)]
+        row = self.con.execute(f"SELECT {', '.join(items)} FROM {self.table}").fetchall()[0]
+        numbers = np.array([math.nan if value is None else value for value in row], dtype=float)
+        yes, no, gap, error = np.split(numbers, [self.kinds.bins * i for i in (1, 2, 3)])
+        if not np.isfinite(numbers).all() or min(yes.sum(), no.sum()) < self.least:
+            return None
+        if not (np.abs(gap) > self.quantile * error).any():
+            return None
+        gain = yes.sum() * no.sum() / (yes.sum() + no.sum()) * float((gap**2 - error**2).sum())
+        return _Tested(condition, gain, yes, no)
