@@ -64,6 +64,7 @@ def _parser() -> Parser:
     shell.add_argument("release", metavar="RELEASE", help="a release, *.duckdb or *.parquet")
 
     _attack(_command(commands, "attack", "what the best guess of every row gets right, against the original"))
+    _mine(_command(commands, "mine", "decision trees from a release, built on answers alone"))
 
     keygen = _command(commands, "keygen", "write a fresh secret key")
     keygen.add_argument("file", metavar="FILE", help="a file that does not exist yet")
@@ -85,6 +86,19 @@ def _attack(attack: Parser) -> None:
 
 def _command(commands: argparse._SubParsersAction[Parser], name: str, text: str) -> Parser:
     return commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.", allow_abbrev=False)
+
+
+def _mine(parser: Parser) -> None:
+    kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
+    tree = _command(kinds, "tree", "a decision tree that tells the classes of a column apart")
+    tree.add_argument("release", metavar="RELEASE", help="a release, *.duckdb or *.parquet")
+    tree.add_argument("--target", required=True, metavar="COLUMN", help="the column with the classes")
+    tree.add_argument("--table", metavar="NAME", help="the released table, where there are several")
+    tree.add_argument("--features", nargs="+", metavar="COLUMN", help="the columns to split on (all others)")
+    tree.add_argument("--depth", type=int, default=5, metavar="N", help="the most splits from root to leaf (5)")
+    tree.add_argument("--criterion", choices=("gini", "entropy"), default="gini", help="how purity is measured (gini)")
+    tree.add_argument("--format", choices=("text", "sql", "json", "svg"), default="text", help="how it is shown (text)")
+    tree.add_argument("-o", "--output", metavar="FILE", help="write it there instead of printing it")
 
 
 def _release_and_sql(parser: Parser) -> None:

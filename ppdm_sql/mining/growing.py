@@ -50,6 +50,7 @@ class _Tested:
     gain: float
     yes: Array
     no: Array
+    labels: tuple[int, int]
 
 
 def decision_tree(
@@ -118,11 +119,10 @@ class _Grower:
         self.con, self.table, self.features = con, table, features
         self.criterion, self.least = criterion, least
         self.kinds = Feature(target, values=classes)
-        tests = sum(math.log2(feature.bins) for feature in features) * len(classes)  # cuts nearby go together
-        self.quantile = NormalDist().inv_cdf(1 - SIGNIFICANCE / (2 * tests))
+        self.features_and_classes = len(features) * len(classes)
 
     def grow(self, depth: int) -> Node:
-        """Level by level, so that one question a feature serves all nodes of a level."""
+        """Level by level, so that one question serves all nodes of a level."""
         rows = self.counts([_Open((), np.zeros(0), 0)], Feature("", cuts=()))[0].sum(axis=0)
         root = _Open((), rows, int(rows.argmax()))
         splits: dict[tuple[str, ...], _Tested] = {}
@@ -139,12 +139,10 @@ class _Grower:
         return self.node(root, splits)
 
     def children(self, node: _Open, tested: _Tested) -> list[_Open]:
-        """Both sides of a split; a side with no rows to speak of keeps the label of the whole."""
-        paths = (tested.condition, f"({tested.condition}) IS NOT TRUE")
-        return [
-            _Open((*node.path, path), rows, int(rows.argmax()) if rows.max() > 0 else node.label)
-            for path, rows in zip(paths, (tested.yes, tested.no), strict=True)
-        ]
+        """Both sides of a split."""
+        sides = _sides(tested.condition)
+        parts = zip(sides, (tested.yes, tested.no), tested.labels, strict=True)
+        return [_Open((*node.path, path), rows, label) for path, rows, label in parts]
 
     def node(self, open_node: _Open, splits: dict[tuple[str, ...], _Tested]) -> Node:
         rows = tuple(float(count) for count in open_node.rows)
@@ -175,30 +173,51 @@ class _Grower:
             if split is not None:
                 found.append((split, feature))
         found.sort(key=lambda pair: -pair[0].gain)
-        tested = [self.test(node, feature.condition(split.left)) for split, feature in found[:CANDIDATES]]
+        tested = [self.test(node, split, feature) for split, feature in found[:CANDIDATES]]
         return max((one for one in tested if one is not None), key=lambda one: one.gain, default=None)
 
-    def test(self, node: _Open, condition: str) -> _Tested | None:
+    def quantile(self, feature: Feature) -> float:
+        """How many standard errors a difference must have, given what was tried: every cut, or every set of values."""
+        tries = feature.bins if feature.ordered else 2.0 ** (feature.bins - 1)
+        return NormalDist().inv_cdf(1 - max(SIGNIFICANCE / (2 * self.features_and_classes * tries), 1e-15))
+
+    def test(self, node: _Open, split: Split, feature: Feature) -> _Tested | None:
         """Compare the class shares on both sides; None where they may well be the same.
 
-        The gain in gini of a split is rows_yes rows_no / rows times the squared differences of the shares. Noise adds
-        the variances of these differences to it, which are taken off again.
+        The gain in gini of a split grows with the squared differences of the shares. Noise adds the variances of these
+        differences to it, which are taken off again.
         """
-        sides = (f"({condition})", f"({condition}) IS NOT TRUE")
+        condition = feature.condition(split.left)
         name = quote_name(self.kinds.name)
-        counted = [
-            [f"count(*) FILTER (WHERE {node.condition} AND {side} AND {name} = {kind})" for kind in self.kinds.values]
-            for side in sides
-        ]
-        totals = [f"({' + '.join(counts)})" for counts in counted]
-        gaps = [f"{yes} / {totals[0]} - {no} / {totals[1]}" for yes, no in zip(*counted, strict=True)]
-        items = [*counted[0], *counted[1], *gaps, *(f"ppdm_error({gap})" for gap in gaps)]
-        row = self.con.execute(f"SELECT {', '.join(items)} FROM {self.table}").fetchall()[0]
-        numbers = np.array([math.nan if value is None else value for value in row], dtype=float)
-        yes, no, gap, error = np.split(numbers, [self.kinds.bins * i for i in (1, 2, 3)])
-        if not np.isfinite(numbers).all() or min(yes.sum(), no.sum()) < self.least:
+        yes, no = (
+            [f"count(*) FILTER (WHERE {side} AND {name} = {kind})" for kind in self.kinds.values]
+            for side in _sides(condition)
+        )
+        gaps = [f"{a} / ({' + '.join(yes)}) - {b} / ({' + '.join(no)})" for a, b in zip(yes, no, strict=True)]
+        rivals = [kind for kind in range(self.kinds.bins) if kind != node.label]
+        leads = [f"{side[kind]} - {side[node.label]}" for side in (yes, no) for kind in rivals]
+        gaps = gaps[1:]  # they sum to zero
+        items = [*yes, *no, *gaps, *(f"ppdm_error({item})" for item in (*gaps, *leads))]
+        query = f"SELECT {', '.join(items)} FROM {self.table} WHERE {node.condition}"
+        numbers = np.array([math.nan if n is None else n for n in self.con.execute(query).fetchall()[0]], dtype=float)
+        rows_yes, rows_no = numbers[: 2 * self.kinds.bins].reshape(2, -1)
+        gap, error, spread_yes, spread_no = numbers[2 * self.kinds.bins :].reshape(4, -1)
+        if not np.isfinite(numbers).all() or min(rows_yes.sum(), rows_no.sum()) < self.least:
             return None
-        if not (np.abs(gap) > self.quantile * error).any():
+        if not (np.abs(gap) > self.quantile(feature) * error).any():
             return None
-        gain = yes.sum() * no.sum() / (yes.sum() + no.sum()) * float((gap**2 - error**2).sum())
-        return _Tested(condition, gain, yes, no)
+        rows = rows_yes.sum() * rows_no.sum() / (rows_yes.sum() + rows_no.sum())
+        gain = rows * float((gap**2 - error**2).sum())
+        labels = _label(rows_yes, spread_yes, node.label), _label(rows_no, spread_no, node.label)
+        return _Tested(condition, gain, rows_yes, rows_no, labels)
+
+
+def _sides(condition: str) -> tuple[str, str]:
+    return f"({condition})", f"({condition}) IS NOT TRUE"
+
+
+def _label(rows: Array, error: Array, label: int) -> int:
+    """The class that most belong to, where it leads that of the whole by more than its standard error."""
+    lead = rows - rows[label]
+    lead -= np.insert(error, label, 0.0)
+    return int(lead.argmax()) if lead.max() > 0 else label
