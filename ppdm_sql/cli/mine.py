@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ppdm_sql.cli.interrupts import heard_by
-from ppdm_sql.cli.release import manifests, open_release
+from ppdm_sql.cli.release import open_release
+from ppdm_sql.engines.release_files import manifests
 from ppdm_sql.errors import QueryError, TargetError
 from ppdm_sql.mining import Tree, decision_tree
 from ppdm_sql.mining.drawing import draw

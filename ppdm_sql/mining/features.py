@@ -99,8 +99,11 @@ def _column(manifest: Manifest, name: str) -> ReleasedColumn:
 
 
 def _feature(con: Connection, table: str, column: ReleasedColumn, rows: int, *, asked: bool) -> Feature | None:
-    listed = isinstance(column.perturbed, BoundColumn) and isinstance(column.perturbed.domain, Values)
-    if column.type.family in ORDERED and not listed:
+    bound = column.perturbed
+    listed = isinstance(bound, BoundColumn) and isinstance(bound.domain, Values)
+    if bound is not None and not isinstance(bound, BoundColumn):
+        values = None  # what is not kept or replaced value by value has no counts by value
+    elif column.type.family in ORDERED and not listed:
         cuts = _cuts(con, table, column)
         if cuts:
             return Feature(column.name, cuts=cuts)
@@ -111,7 +114,7 @@ def _feature(con: Connection, table: str, column: ReleasedColumn, rows: int, *, 
     if asked:
         raise QueryError(
             f"column {column.name!r} ({column.type.name}) cannot be split on: it has one value, more than "
-            f"{MAX_CATEGORIES} categories, or a type without order or categories."
+            f"{MAX_CATEGORIES} categories, or a type or mechanism without counts by value."
         )
     return None
 
@@ -120,6 +123,8 @@ def _categories(con: Connection, table: str, column: ReleasedColumn) -> tuple[st
     """The values of a column as constants; of an exact one as they occur, where they are few."""
     bound = column.perturbed
     if bound is not None:
+        if not isinstance(bound, BoundColumn):
+            return None
         if isinstance(bound.domain, Values):
             return tuple(_constant(value, column.type) for value in bound.domain.values)
         if bound.domain.size > MAX_CATEGORIES:
@@ -143,7 +148,7 @@ def _cuts(con: Connection, table: str, column: ReleasedColumn) -> tuple[str, ...
         cuts = f"SELECT DISTINCT cut FROM ({' UNION ALL '.join(quantiles)}) WHERE cut > {smallest} ORDER BY cut"
         found = con.execute(f"SELECT CAST(cut AS VARCHAR) FROM ({cuts})").fetchall()
         return tuple(_quoted(text, column.type) for (text,) in found)
-    grid = bound.domain
+    grid = bound.domain if isinstance(bound, BoundColumn) else None
     assert isinstance(grid, Grid)
     if grid.size <= BINS:
         return tuple(grid_point(grid, i, column.type) for i in range(1, grid.size))
@@ -170,7 +175,7 @@ def grid_point(grid: Grid, index: int, kind: SqlType) -> str:
     elif kind.family == "date":
         value = date(1970, 1, 1) + timedelta(days=units)
     elif kind.family == "timestamp":
-        value = datetime(1970, 1, 1) + timedelta(microseconds=units)  # noqa: DTZ001  # the type decides about zones
+        value = datetime(1970, 1, 1) + timedelta(microseconds=units)  # the type decides about zones
     return _constant(value, kind)
 
 
