@@ -22,6 +22,14 @@ from ppdm_sql.privacy.channel import (
     UniformChannel,
     channel_of,
 )
+from ppdm_sql.privacy.gaussian import (
+    Attack,
+    corner_wave,
+    distortion,
+    distortion_if_independent,
+    linear_attack,
+    magnitude_for_distortion,
+)
 from ppdm_sql.privacy.growth import gamma_for_growth, largest_growth, prior_that_grows_most
 from ppdm_sql.privacy.information import (
     information_of_breach,
@@ -45,6 +53,7 @@ from ppdm_sql.privacy.subsets import (
 
 __all__ = [
     "Amplifying",
+    "Attack",
     "Channel",
     "MatrixChannel",
     "RetentionChannel",
@@ -54,7 +63,10 @@ __all__ = [
     "bound_rows",
     "channel_of",
     "condition_number",
+    "corner_wave",
     "count_error",
+    "distortion",
+    "distortion_if_independent",
     "epsilon",
     "epsilon_of_row",
     "excludes_breach",
@@ -70,7 +82,9 @@ __all__ = [
     "inverse_worst_case_information",
     "largest_growth",
     "likely_error",
+    "linear_attack",
     "lowest_posterior",
+    "magnitude_for_distortion",
     "mutual_information",
     "output_distribution",
     "output_information",
