@@ -91,6 +91,8 @@ def _column(name: str, kind: DuckDBPyType, declared: ColumnPolicy | None, *, par
     if bound.type.family == "enum" and isinstance(bound, BoundColumn):
         type_name = _restricted_enum(name, kind, bound)
         bound = replace(bound, type=parse_type(type_name))
+    if bound.type.name != type_name and bound.type.family != "enum":  # noise makes doubles of all numbers
+        return Column(name, bound.type.name, f"CAST({quote_name(name)} AS {bound.type.name})", bound)
     return Column(name, type_name, quote_name(name), bound)
 
 

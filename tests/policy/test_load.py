@@ -21,10 +21,10 @@ BAD = {
     "not TOML": ('table = "t\n', "the policy is not TOML"),
     "columns not a table": ('table = "t"\ncolumns = 3\n', "[columns] must be a table of names and values"),
     "column not a table": ('table = "t"\n[columns]\nage = 3\n', "column 'age' must be a table of names and values"),
-    "no mechanism": ('table = "t"\n[columns.age]\n', "column 'age' has no mechanism. Known: uniform, custom, drop"),
+    "no mechanism": ('table = "t"\n[columns.age]\n', "column 'age' has no mechanism. Known: uniform, custom"),
     "unknown mechanism": (
         'table = "t"\n[columns.age]\nmechanism = "unifrom"\n',
-        "column 'age' has unknown mechanism 'unifrom'. Known: uniform, custom, drop",
+        "column 'age' has unknown mechanism 'unifrom'. Known: uniform, custom",
     ),
     "unknown column key": (
         f'table = "t"\n{AGE}{DOMAIN}retian = 0.3\n',

@@ -65,7 +65,7 @@ def changed(**more):
         ("{}", "cannot be read (KeyError)"),
         ("[" * 100_000, "cannot be read (RecursionError)"),
         ('{"ppdm_sql": 2}', "has manifest format 2, this version reads 1: update ppdm_sql"),
-        (changed(mechanism="gaussian"), "column 'x' was perturbed by 'gaussian', which this version does not know"),
+        (changed(mechanism="unheard"), "column 'x' was perturbed by 'unheard', which this version does not know"),
         (changed(retain=1.5), "cannot be read (ValueError)"),
         (changed(retain="x"), "cannot be read (ValueError)"),
         (changed(nulls="maybe"), "cannot be read (ValueError)"),

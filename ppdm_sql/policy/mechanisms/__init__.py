@@ -5,10 +5,11 @@ from __future__ import annotations
 from ppdm_sql.policy.binding import PerturbedColumn
 from ppdm_sql.policy.mechanism import Mechanism
 from ppdm_sql.policy.mechanisms.custom import Custom
+from ppdm_sql.policy.mechanisms.gaussian import Gaussian
 from ppdm_sql.policy.mechanisms.uniform import Uniform
 from ppdm_sql.policy.model import ColumnPolicy
 
-MECHANISMS: dict[str, Mechanism] = {mechanism.name: mechanism for mechanism in (Uniform(), Custom())}
+MECHANISMS: dict[str, Mechanism] = {mechanism.name: mechanism for mechanism in (Uniform(), Custom(), Gaussian())}
 
 
 def bind(column: ColumnPolicy, type_name: str) -> PerturbedColumn:

@@ -8,10 +8,14 @@ import pyarrow as pa
 
 from ppdm_sql.policy import PerturbedColumn
 from ppdm_sql.publishing.column import Column
-from ppdm_sql.publishing.mechanisms import custom, uniform
+from ppdm_sql.publishing.mechanisms import custom, gaussian, uniform
 from ppdm_sql.publishing.perturber import Perturber, Publishing
 
-PUBLISHING: dict[str, Publishing] = {"uniform": uniform.PUBLISHING, "custom": custom.PUBLISHING}
+PUBLISHING: dict[str, Publishing] = {
+    "uniform": uniform.PUBLISHING,
+    "custom": custom.PUBLISHING,
+    "gaussian": gaussian.PUBLISHING,
+}
 
 
 def perturbers_of(columns: Sequence[Column], kinds: Sequence[pa.DataType]) -> list[Perturber]:

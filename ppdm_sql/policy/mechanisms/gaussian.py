@@ -1,0 +1,185 @@
+"""Gaussian: normal noise is added to a number, and the sum is rounded to a step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from ppdm_sql.errors import PolicyError
+from ppdm_sql.policy.binding import PerturbedColumn
+from ppdm_sql.policy.mechanism import Description, Mechanism
+from ppdm_sql.policy.model import ColumnPolicy, Policy
+from ppdm_sql.policy.noise import (
+    DATA,
+    DECLARED,
+    INDEPENDENT,
+    MAX_SCALE,
+    Covariance,
+    NoisePolicy,
+    NoisyColumn,
+    check_noise,
+)
+from ppdm_sql.policy.types import SqlType, parse_type
+from ppdm_sql.policy.words import number, one_of
+
+NULLS = ("error", "keep")
+NUMBERS = ("integer", "decimal", "real")
+
+
+class Gaussian(Mechanism):
+    """Noise relative to a covariance."""
+
+    name = "gaussian"
+    keys = ("noise", "covariance", "deviation", "step", "nulls")
+
+    def parse(self, name: str, raw: Mapping[str, Any], *, has_levels: bool) -> ColumnPolicy:
+        """How much noise, relative to what, and the step."""
+        where = f"column {name!r}"
+        if "noise" not in raw:
+            raise PolicyError(
+                f"{where} says nothing of how much noise: give noise = 0.5 (its variance over the column's own), or "
+                "noise = { public = 1.0 } by level."
+            )
+        noise, levels = None, {}
+        if isinstance(raw["noise"], Mapping):
+            levels = {
+                level: check_noise(f"{where}, level {level!r}", number(f"{where}: noise, level {level!r}", value))
+                for level, value in raw["noise"].items()
+            }
+            if not levels:
+                raise PolicyError(f"{where}: noise by level needs at least one level.")
+        else:
+            noise = check_noise(where, number(f"{where}: noise", raw["noise"]))
+        nulls = one_of(where, "nulls", raw.get("nulls", "error"), NULLS)
+        step = _step(where, raw["step"]) if "step" in raw else None
+        return NoisePolicy(
+            name,
+            self.name,
+            nulls=nulls,
+            levels=levels,
+            noise=noise,
+            step=step,
+            covariance=_covariance(where, name, raw),
+        )
+
+    def bind(self, column: ColumnPolicy, type_name: str) -> PerturbedColumn:
+        """Numbers only; whole ones have a step of 1 unless another is said."""
+        assert isinstance(column, NoisePolicy) and column.noise is not None
+        where = f"column {column.name!r} ({type_name})"
+        sql_type = parse_type(type_name)
+        if sql_type.family not in NUMBERS:
+            raise PolicyError(f"{where}: noise can be added to numbers only. Use another mechanism, or cast it.")
+        step = column.step
+        if step is None:
+            if sql_type.family == "real":
+                raise PolicyError(
+                    f"{where}: a column of reals needs a step, such as step = 0.01. Values are rounded to it: the last "
+                    "digits of an unrounded sum would tell of the original."
+                )
+            step = Decimal(1).scaleb(-sql_type.scale)
+        return NoisyColumn(column.name, parse_type("DOUBLE"), column.noise, step, column.nulls, column.covariance)
+
+    def to_json(self, column: PerturbedColumn) -> dict[str, Any]:
+        """Everything, for all of it is public."""
+        assert isinstance(column, NoisyColumn)
+        return {
+            "noise": column.noise,
+            "step": str(column.step),
+            "nulls": column.nulls,
+            "covariance": column.covariance.kind,
+            "mixed": dict(zip(column.columns, column.weights, strict=True)),
+        }
+
+    def from_json(self, body: Mapping[str, Any], sql_type: SqlType) -> PerturbedColumn:
+        """The column as it was published."""
+        mixed = {str(name): float(weight) for name, weight in body["mixed"].items()}
+        step, noise, nulls = Decimal(body["step"]), float(body["noise"]), body["nulls"]
+        finite = all(math.isfinite(weight) for weight in (*mixed.values(), noise)) and step.is_finite()
+        if not finite or not mixed or step <= 0 or noise <= 0 or nulls not in NULLS:
+            raise ValueError("a parameter is out of its range")
+        covariance = Covariance(body["covariance"], math.hypot(*mixed.values()))
+        return NoisyColumn(body["name"], sql_type, noise, step, nulls, covariance, tuple(mixed), tuple(mixed.values()))
+
+    def explain(self, policy: Policy, column: ColumnPolicy, type_name: str | None) -> list[str]:
+        """How much noise, what an attacker is left with, and what is disclosed besides."""
+        assert isinstance(column, NoisePolicy)
+        step = "1, if the column holds whole numbers" if column.step is None else f"{column.step}"
+        nulls = (
+            "NULL is refused" if column.nulls == "error" else "NULL stays NULL, so which rows are NULL stays visible"
+        )
+        lines = [
+            f"{column.name}: Gaussian noise",
+            f"  {_COVARIANCES[column.covariance.kind]}",
+            f"  {nulls}; rounded to multiples of {step}, and released as DOUBLE",
+        ]
+        if column.covariance.kind == INDEPENDENT:
+            deviation = column.covariance.deviation
+            said = _FROM_DATA if deviation is None else f"the column's standard deviation is declared: {deviation:g}"
+            lines.insert(2, f"  {said}")
+        elif column.covariance.kind == DATA:
+            lines.insert(2, f"  {_FROM_DATA}")
+        if column.noise is not None:
+            lines.append(f"  {_strength(column.noise)}")
+        lines += [f"  at level {level}: {_strength(noise)}" for level, noise in column.levels.items()]
+        return lines
+
+    def describe(self, column: PerturbedColumn) -> Description:
+        """The noise and its step."""
+        assert isinstance(column, NoisyColumn)
+        domain = f"multiples of {column.step}; noise of standard deviation {column.deviation:.4g}"
+        return Description(f"noise {column.noise:.3g}", domain, nulls=column.nulls)
+
+
+_COVARIANCES = {
+    INDEPENDENT: "noise of its own: where columns go together, it can be filtered out in part",
+    DATA: "noise that goes with that of the other columns as the originals do, so that it cannot be filtered out",
+    DECLARED: "noise that goes with that of other columns as the declared covariance says",
+}
+_FROM_DATA = (
+    "its size is read off the originals, rounded to two digits and published: declare it, to disclose nothing and to "
+    "publish alike when rows are added"
+)
+
+
+def _strength(noise: float) -> str:
+    share = noise / (1 + noise)
+    return (
+        f"noise {noise:g}: its variance over the column's own; the best linear guess of a value is left with "
+        f"{100 * share:.3g} % of the column's variance, however many copies of this key it has at this or more noise"
+    )
+
+
+def _step(where: str, value: Any) -> Decimal:
+    number(f"{where}: step", value)
+    step = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    if not step.is_finite() or step <= 0:
+        raise PolicyError(f"{where}: step = {value} must be above 0.")
+    exponent = step.normalize().as_tuple().exponent
+    if isinstance(exponent, int) and exponent < -MAX_SCALE:
+        raise PolicyError(f"{where}: step = {value} has more than {MAX_SCALE} decimals: use a coarser one.")
+    return step
+
+
+def _covariance(where: str, name: str, raw: Mapping[str, Any]) -> Covariance:
+    said = raw.get("covariance", INDEPENDENT)
+    deviation = None
+    if "deviation" in raw:
+        deviation = number(f"{where}: deviation", raw["deviation"])
+        if not 0 < deviation < math.inf:
+            raise PolicyError(f"{where}: deviation = {deviation:g} must be above 0: it is a standard deviation.")
+    if isinstance(said, Mapping):
+        if deviation is not None:
+            raise PolicyError(f"{where}: its own entry in covariance says what deviation says again: remove one.")
+        entries = {str(key): number(f"{where}: covariance, {key}", value) for key, value in said.items()}
+        own = [value for key, value in entries.items() if key.casefold() == name.casefold()]
+        if len(own) != 1 or not 0 < own[0] < math.inf:
+            raise PolicyError(
+                f"{where}: covariance must hold the column's own variance, above 0: covariance = {{ {name} = .. }}."
+            )
+        return Covariance(DECLARED, None, entries)
+    mapping_or_word = one_of(where, "covariance", said, (INDEPENDENT, DATA))
+    if mapping_or_word == DATA and deviation is not None:
+        raise PolicyError(f'{where}: covariance = "data" reads the deviation off the data: remove deviation.')
+    return Covariance(mapping_or_word, deviation)
