@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta
-from decimal import Decimal
+from datetime import timedelta
 
-from ppdm_sql.policy.binding import bind_domain
 from ppdm_sql.policy.domain import Range, Values
 from ppdm_sql.policy.model import ColumnPolicy, Policy
 from ppdm_sql.policy.retention import Retention, gamma_of_retention
+from ppdm_sql.policy.sizes import domain_size
 from ppdm_sql.policy.step import describe_microseconds, microseconds
 
 _SHOWN_VALUES = 8
@@ -25,56 +24,26 @@ def explain_retained(
     policy: Policy, column: ColumnPolicy, type_name: str | None, weights: Sequence[float] = ()
 ) -> list[str]:
     """A column that is kept or replaced: its domain, what exceptions do, the chances of a value."""
-    guess, condition = _guess(column) if type_name is None else (type_name, "")
-    size = _size(column, guess)
-    count = "its size depends on the column's type" if size is None else f"{size:,} value{'' if size == 1 else 's'}"
-    count += condition
+    size = domain_size(column, type_name)
+    points = size.points
+    plural = "" if points == 1 else "s"
+    count = "its size depends on the column's type" if points is None else f"{points:,} value{plural}"
+    count += f", {size.condition}" if size.condition else ""
     outside = "becomes the nearest point of it" if column.outside == "clamp" else "is refused"
     lines = [
         f"{column.name}: perturbed",
         f"  domain: {_domain(column)} ({count})",
         f"  {_NULLS[column.nulls]}; a value outside the domain {outside}",
     ]
-    drawn = None if size is None else size + (column.nulls == "value")
     if column.retention is not None:
-        lines += _chances(column.retention, drawn, weights)
+        lines += _chances(column.retention, size.drawn, weights)
     for name in policy.level_names:
         retain = column.levels.get(name, policy.levels.get(name))
         if retain is None:
             continue
-        first, *rest = _chances(Retention("retain", retain), drawn, weights)
+        first, *rest = _chances(Retention("retain", retain), size.drawn, weights)
         lines += [f"  at level {name}: {first.strip()}", *(f"  {line}" for line in rest)]
     return lines
-
-
-def _guess(column: ColumnPolicy) -> tuple[str | None, str]:
-    """The type that a domain without a step looks made for, and how to say that it is a guess."""
-    domain = column.domain
-    if not isinstance(domain, Range):
-        return None, ""
-    if isinstance(domain.low, datetime):
-        return ("TIMESTAMP", "") if isinstance(domain.step, timedelta) else (None, "")
-    if isinstance(domain.low, date):
-        return "DATE", ", if the column holds dates"
-    if isinstance(domain.low, int) and isinstance(domain.high, int) and domain.step is None:
-        return "HUGEINT", ", if the column holds whole numbers"
-    return None, ""
-
-
-def _size(column: ColumnPolicy, type_name: str | None) -> int | None:
-    """The number of declared values, None where only the type can tell."""
-    if type_name is not None:
-        assert column.domain is not None
-        where = f"column {column.name!r} ({type_name})"
-        return bind_domain(where, column.domain, type_name)[0].size
-    domain = column.domain
-    if isinstance(domain, Values):
-        return domain.size
-    assert domain is not None
-    if isinstance(domain.low, int | Decimal) and isinstance(domain.step, int | Decimal):
-        points = (Decimal(domain.high) - Decimal(domain.low)) / Decimal(domain.step)  # type: ignore[arg-type]
-        return int(points) + 1 if points == int(points) else None
-    return None
 
 
 def _domain(column: ColumnPolicy) -> str:

@@ -8,6 +8,7 @@ import pytest
 MODULES = [
     "ppdm_sql.policy.explain",
     "ppdm_sql.policy.retention",
+    "ppdm_sql.policy.sizes",
     "ppdm_sql.policy.step",
     "ppdm_sql.policy.types",
 ]
