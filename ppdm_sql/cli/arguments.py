@@ -60,6 +60,8 @@ def _parser() -> Parser:
     explain.add_argument("sql", metavar="SQL", nargs="?", help="a SELECT to explain; - reads it from stdin")
     explain.add_argument("--dialect", help="the answer as one statement for another engine: spark, postgres, ..")
 
+    _advise(_command(commands, "advise", "what a policy can keep under a promise, and how good counts will be"))
+
     shell = _command(commands, "shell", "a prompt that answers SQL on a release")
     shell.add_argument("release", metavar="RELEASE", help="a release, *.duckdb or *.parquet")
 
@@ -99,6 +101,26 @@ def _mine(parser: Parser) -> None:
     tree.add_argument("--criterion", choices=("gini", "entropy"), default="gini", help="how purity is measured (gini)")
     tree.add_argument("--format", choices=("text", "sql", "json", "svg"), default="text", help="how it is shown (text)")
     tree.add_argument("-o", "--output", metavar="FILE", help="write it there instead of printing it")
+
+
+def _advise(parser: Parser) -> None:
+    parser.add_argument("policy", metavar="POLICY", help="the policy, a TOML file")
+    parser.add_argument("--rows", type=int, required=True, metavar="N", help="the number of rows to be published")
+    privacy = parser.add_argument_group("privacy asked for, of each column")
+    privacy.add_argument("--rho1", type=float, metavar="R", help="what was at most this likely ..")
+    privacy.add_argument("--rho2", type=float, metavar="R", help=".. never gets as likely as this")
+    privacy.add_argument("--gamma", type=float, metavar="G", help="or: the largest amplification")
+    privacy.add_argument("--epsilon", type=float, metavar="E", help="or: its natural logarithm")
+    privacy.add_argument("--whole-row", action="store_true", help="of the row as a whole: split over its columns")
+    accuracy = parser.add_argument_group("accuracy asked for")
+    accuracy.add_argument("--error", type=float, metavar="E", help="the standard error of counts, a share of the rows")
+    accuracy.add_argument("--predicates", type=int, default=1, metavar="K", help="counts by so many conditions (1)")
+    accuracy.add_argument(
+        "--selectivity", type=float, default=0.5, metavar="S", help="what each holds for, of domain and rows (0.5)"
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="how it is written (text)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the policy with the advised retentions there")
+    parser.add_argument("--replace", action="store_true", help="replace a file that is already there")
 
 
 def _release_and_sql(parser: Parser) -> None:

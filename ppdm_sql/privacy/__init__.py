@@ -11,6 +11,7 @@ from ppdm_sql.privacy.accuracy import (
     rows_for_error,
     states_error,
 )
+from ppdm_sql.privacy.advice import Advice, ColumnAdvice, Remedies, advise
 from ppdm_sql.privacy.amplification import epsilon, epsilon_of_row, gamma_of_row
 from ppdm_sql.privacy.bounds import bound_error, bound_rows, condition_number, likely_error
 from ppdm_sql.privacy.breaches import excludes_breach, highest_posterior, lowest_posterior
@@ -40,6 +41,7 @@ from ppdm_sql.privacy.information import (
     worst_case_information,
 )
 from ppdm_sql.privacy.posterior import best_guesses, guess_rate, output_distribution, posterior, property_posterior
+from ppdm_sql.privacy.statements import statements
 from ppdm_sql.privacy.subsets import (
     excludes_subset_breach,
     identity_posterior,
@@ -52,12 +54,16 @@ from ppdm_sql.privacy.subsets import (
 )
 
 __all__ = [
+    "Advice",
     "Amplifying",
     "Attack",
     "Channel",
+    "ColumnAdvice",
     "MatrixChannel",
+    "Remedies",
     "RetentionChannel",
     "UniformChannel",
+    "advise",
     "best_guesses",
     "bound_error",
     "bound_rows",
@@ -99,6 +105,7 @@ __all__ = [
     "safe_relative_prior_of_row",
     "safe_retention",
     "seen_posterior",
+    "statements",
     "states_error",
     "worst_case_information",
 ]

@@ -50,7 +50,8 @@ def count_error(rows: ArrayLike, retain: ArrayLike, share: ArrayLike, selectivit
 def row_variance(retain: ArrayLike, share: ArrayLike, selectivity: ArrayLike) -> Array:
     """What one row adds to the variance of a count, on average over rows that meet conditions independently."""
     inside, outside, met = np.broadcast_arrays(*_squares(retain, share), _conditions("selectivity", selectivity))
-    variance: Array = (met * inside + (1 - met) * outside).prod(axis=-1) - met.prod(axis=-1)
+    with np.errstate(over="ignore"):  # many conditions on columns that keep next to nothing: infinite
+        variance: Array = (met * inside + (1 - met) * outside).prod(axis=-1) - met.prod(axis=-1)
     return np.maximum(variance, 0.0)
 
 

@@ -191,9 +191,12 @@ class MatrixChannel:
         return self.probabilities.copy()
 
 
-def channel_of(column: BoundColumn) -> UniformChannel:
-    """The channel of a perturbed column; of its values other than NULL where NULLs are kept as they are."""
-    return UniformChannel(column.retain, column.size)
+def channel_of(column: BoundColumn) -> UniformChannel | RetentionChannel:
+    """The channel of a column that is kept or replaced; of its other values, where NULLs are kept as they are."""
+    if column.weights is None:
+        return UniformChannel(column.retain, column.size)
+    weights = np.asarray(column.weights, dtype=np.float64)
+    return RetentionChannel(column.retain, weights / weights.sum())
 
 
 def distribution(name: str, given: ArrayLike) -> Array:

@@ -12,6 +12,7 @@ EXPECTED = {
     "publish_and_query.py": ["F: truth", "M: truth", "Unsupported: max"],
     "parquet_release.py": ["first rows", "clinic 0: ", "clinic 2: "],
     "bayes_or_inversion.py": ["inversion  mean", "bayes      mean"],
+    "before_publishing.py": ["gamma   9: 50.0%", "next to nothing", "diagnosis: kept 0.78", "would do: step ="],
     "publish_for_levels.sh": ["at level government", "published to public.duckdb", "sex,people,people_low,people_high"],
 }
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-COMMANDS = ("demo", "publish", "query", "explain", "shell", "keygen")
+COMMANDS = ("demo", "publish", "query", "explain", "advise", "shell", "keygen")
 
 
 def test_help_names_every_command(run):
@@ -59,6 +59,8 @@ def test_module_runs_as_the_program_does():
         ),
         (("query", "x.duckdb", "SELECT 1", "--err"), "unrecognized arguments: --err"),
         (("publish", "x.parquet"), "the following arguments are required: --policy, --to, --key"),
+        (("advise", "policy.toml"), "the following arguments are required: --rows"),
+        (("advise", "policy.toml", "--rows", "many"), "argument --rows: invalid int value: 'many'"),
         (("demo", "--rows", "12"), "argument --rows: '12' is not a whole number from 1000 to 10000000"),
         (("demo", "--rows", "many"), "argument --rows: 'many' is not a whole number"),
         (("keygen", "\udcff"), "argument '\\udcff' is not UTF-8 text"),
