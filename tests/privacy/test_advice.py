@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ppdm_sql.errors import PolicyError
@@ -235,6 +235,7 @@ def test_a_policy_that_perturbs_nothing():
         advise(load_policy({"table": "t"}), rows=10)
 
 
+@settings(deadline=None)
 @given(
     gamma=st.floats(1.001, 1e6), error=st.floats(1e-6, 0.9), rows=st.integers(1, 10**12), predicates=st.integers(1, 3),
     selectivity=st.floats(0.001, 0.999), whole_row=st.booleans(),
