@@ -25,7 +25,7 @@ from ppdm_sql.rewrite.domain_groups import (
 )
 from ppdm_sql.rewrite.plan import Plan
 from ppdm_sql.rewrite.scan import covariance_name, estimate_name, key_name
-from ppdm_sql.rewrite.states import GROUP, MAX_STATES, axes_of_answer, targets
+from ppdm_sql.rewrite.states import GROUP, MAX_STATES, axes_of_answer, solved_axes, targets
 
 Array = npt.NDArray[np.float64]
 MAX_ENTRIES = 4_000_000
@@ -92,7 +92,7 @@ def reconstruct_domain_groups(engine: Engine, plan: Plan) -> pa.Table:
 def _check_size(plan: Plan) -> None:
     """Refuse what would fill memory: all combinations of cells are looked at, whether anybody is in them or not."""
     axes = {*plan.key_axes, *(axes_of_answer(plan) if plan.method == "bayes" else ())}
-    states = math.prod(len(plan.axes[axis].cells) for axis in axes)
+    states = math.prod(len(axis.cells) for axis in solved_axes(plan, sorted(axes)))
     if states > MAX_STATES:
         raise Unsupported(
             f"Unsupported: the groups and conditions on perturbed columns have {states:,} combinations, and at most "
@@ -198,7 +198,7 @@ def _by_bayes(engine: Engine, plan: Plan, outcomes: _Outcomes) -> tuple[_Scanned
     used = axes_of_answer(plan)
     others = tuple(axis for axis in used if axis not in plan.key_axes)
     order = (*plan.key_axes, *others)
-    axes = [plan.axes[axis].axis for axis in order]
+    axes = [axis.axis for axis in solved_axes(plan, order)]
     scanned = _Scanned(engine.table(state_scan(plan, others), _cells(plan)), tuple(axis.cells for axis in axes))
     observed = scanned.tensor("ppdm_n0")
     fit = solve(observed, axes)

@@ -6,7 +6,8 @@ from sqlglot import exp
 
 from ppdm_sql.answers import statements
 from ppdm_sql.channels.cells import Cell, total_weight
-from ppdm_sql.rewrite.plan import Plan, PlannedAxis
+from ppdm_sql.policy.binding import BoundColumn
+from ppdm_sql.rewrite.plan import JointAxis, Plan, PlannedAxis
 from ppdm_sql.statement import Statement
 
 METHODS = {
@@ -40,10 +41,9 @@ def _explain_plan(plan: Plan) -> str:
 
 
 def _axis_lines(axis: PlannedAxis) -> list[str]:
-    column = axis.column
-    assert column is not None
     lines = [
         f"column: {column.name} {column.type.name}, retention {column.retain:.6g}, {column.size:,} values in its domain"
+        for column in _columns(axis)
     ]
     for number, term in enumerate(axis.terms):
         lines.append(f"  term {number + 1}: {term.sql(dialect='duckdb')}")
@@ -57,9 +57,15 @@ def _axis_lines(axis: PlannedAxis) -> list[str]:
 def _share(axis: PlannedAxis, cell: Cell) -> str:
     if cell.fixed:
         return "NULL, never replaced"
-    assert axis.column is not None
     share = f"share {cell.weight / total_weight(axis.cells):.6g}"
-    return f"{int(cell.weight):,} values, {share}" if axis.column.weights is None else share
+    if any(column.weights is not None for column in _columns(axis)):
+        return share
+    return f"{int(cell.weight):,} {'pairs of ' if isinstance(axis, JointAxis) else ''}values, {share}"
+
+
+def _columns(axis: PlannedAxis) -> tuple[BoundColumn, ...]:
+    assert axis.column is not None
+    return axis.columns if isinstance(axis, JointAxis) else (axis.column,)
 
 
 def _indent(statement: exp.Expr) -> str:

@@ -137,7 +137,7 @@ class _Rewriting:
             check_rows(query)
             self.rows = True
             return select
-        plans = [sized(self.engine, make_plan(run(AGGREGATE, one), self.engine.measure)) for one in each_set(query)]
+        plans = [sized(self.engine, make_plan(run(AGGREGATE, one), self.engine)) for one in each_set(query)]
         name = f"{GROUPS}{len(self.groups)}"
         found = answer(self.engine, plans, name)
         if found.groups is not None:

@@ -9,7 +9,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from ppdm_sql.channels.cells import Cells
+from ppdm_sql.channels.joint import JointCells
 from ppdm_sql.engines.measure import Asked
+from ppdm_sql.policy.binding import BoundColumn
 
 
 class Engine(Protocol):
@@ -19,6 +21,11 @@ class Engine(Protocol):
 
     def table(self, statement: exp.Expr, tables: Mapping[str, pa.Table] | None = None) -> pa.Table:
         """The result of a statement; `tables` are there for it alone."""
+
+    def measure_joint(
+        self, columns: tuple[BoundColumn, BoundColumn], terms: Sequence[exp.Expr], values: Sequence[exp.Expr]
+    ) -> JointCells:
+        """How the domain of two columns together falls into cells."""
 
     def measure(self, columns: Sequence[Asked]) -> list[Cells]:
         """How each column's domain falls into cells under its terms."""

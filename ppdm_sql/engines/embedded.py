@@ -10,9 +10,12 @@ import pyarrow as pa
 from sqlglot import exp
 
 from ppdm_sql.channels.cells import Cells
+from ppdm_sql.channels.joint import JointCells
 from ppdm_sql.engines.intervals import Row
+from ppdm_sql.engines.joint import measure_joint
 from ppdm_sql.engines.measure import Asked, measure
 from ppdm_sql.errors import QueryError
+from ppdm_sql.policy.binding import BoundColumn
 
 
 class EmbeddedEngine:
@@ -36,6 +39,12 @@ class EmbeddedEngine:
     def measure(self, columns: Sequence[Asked]) -> list[Cells]:
         """How each column's domain falls into cells under its terms; errors of the terms are the query's."""
         return measure(self._rows, self._arrow, columns)
+
+    def measure_joint(
+        self, columns: tuple[BoundColumn, BoundColumn], terms: Sequence[exp.Expr], values: Sequence[exp.Expr]
+    ) -> JointCells:
+        """How the domain of two columns together falls into cells under terms that may span both."""
+        return measure_joint(self._arrow, columns, terms, values)
 
     def estimated_rows(self, statement: exp.Expr) -> int:
         """How many rows DuckDB expects, from the statistics it keeps of the tables."""

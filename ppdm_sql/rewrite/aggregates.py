@@ -29,10 +29,15 @@ PAIRS = (exp.CovarPop, exp.CovarSamp, exp.Corr)
 
 def collect_aggregates(query: Query) -> Query:
     """Before: `avg(hours) FILTER (WHERE age > 30)`; after: the sum of hours over their number, both where age > 30."""
-    collector = _Collector(query)
-    aggregates = {_text(node): collector.rewrite(node) for node in aggregate_nodes(query.tree)}
-    pairs = {pair for node in _bounded(query) for pair in _pairs(node, aggregates)}
-    squares = {pair: collector.totals.square(*pair) for pair in sorted(pairs)}
+    joined: frozenset[frozenset[str]] = frozenset()
+    while True:  # again, where columns turned out to be joined after one of them had an axis of its own
+        collector = _Collector(query, joined)
+        aggregates = {_text(node): collector.rewrite(node) for node in aggregate_nodes(query.tree)}
+        pairs = {pair for node in _bounded(query) for pair in _pairs(node, aggregates)}
+        squares = {pair: collector.totals.square(*pair) for pair in sorted(pairs)}
+        if collector.terms.joined == joined:
+            break
+        joined = collector.terms.joined
     return replace(
         query,
         aggregates=aggregates,
@@ -91,9 +96,9 @@ def native_name(index: int) -> str:
 
 
 class _Collector:
-    def __init__(self, query: Query) -> None:
+    def __init__(self, query: Query, joined: frozenset[frozenset[str]]) -> None:
         self.query = query
-        self.terms = Terms(query)
+        self.terms = Terms(query, joined)
         self.totals = Totals(query, self.terms)
         self.natives: list[exp.Expr] = []
         self.hidden = both(*(self.terms.condition(condition) for condition in query.hidden))

@@ -21,7 +21,7 @@ from ppdm_sql.rewrite.formula import FALSE, Formula, axes_of, restrict
 from ppdm_sql.rewrite.plan import Plan, PlannedAxis, PlannedProduct, PlannedTotal
 from ppdm_sql.rewrite.query import Value
 from ppdm_sql.rewrite.scan import Scan, cell_name, conjunction, count_rows, inner, key_name, named
-from ppdm_sql.rewrite.states import GROUP, cell_number, rank
+from ppdm_sql.rewrite.states import GROUP, cell_number, rank, solved_axes
 from ppdm_sql.rewrite.weights import RowWeights
 
 Tensor = npt.NDArray[np.float64]
@@ -126,7 +126,7 @@ def state_scan(plan: Plan, others: tuple[int, ...]) -> exp.Select:
     """The statement that counts states: cells of the key axes, and of the `others`, numbered in their order."""
     scan = Scan(plan.query)
     scan.add(count_rows())
-    return _numbered(plan, scan, tuple(cell_number(plan.axes[axis]) for axis in others))
+    return _numbered(plan, scan, tuple(cell_number(axis) for axis in solved_axes(plan, others)))
 
 
 def _numbered(plan: Plan, scan: Scan, others: tuple[exp.Expr, ...] = ()) -> exp.Select:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from sqlglot import exp
 
 from ppdm_sql.channels.axis import Axis
 from ppdm_sql.channels.cells import EXACT_AXIS, EXACT_CELLS, Cell, Cells, column_axis
+from ppdm_sql.channels.joint import JointCells
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.policy.binding import BoundColumn
 from ppdm_sql.rewrite.formula import FALSE, TRUE, All, Atom, Formula, Some, axes_of, simplify
@@ -17,8 +18,18 @@ from ppdm_sql.rewrite.query import Condition, Junction, Query, Total, Value
 from ppdm_sql.rewrite.scan import conjunction, disjunction, grouped
 
 Expressions = Sequence[exp.Expr]
-Measure = Callable[[Sequence[tuple[BoundColumn, Expressions, Expressions, Expressions]]], list[Cells]]
-"""Asks an engine how domains fall into cells under some terms, and what some values sum to in each."""
+
+
+class Measuring(Protocol):
+    """What a plan asks of an engine: how domains fall into cells under some terms, and what values sum to in each."""
+
+    def measure(self, columns: Sequence[tuple[BoundColumn, Expressions, Expressions, Expressions]]) -> list[Cells]:
+        """The cells of each column."""
+
+    def measure_joint(
+        self, columns: tuple[BoundColumn, BoundColumn], terms: Expressions, values: Expressions
+    ) -> JointCells:
+        """The cells of two columns together."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +81,25 @@ class PlannedAxis:
     def nullable(self) -> bool:
         """Whether a test of this axis may give NULL."""
         return self.column is None or any(truth is None for cell in self.cells for truth in cell.truth)
+
+
+@dataclass(frozen=True)
+class JointAxis(PlannedAxis):
+    """Two columns that one expression spans.
+
+    Their cells do not mix by shares: `axis` only says that they are perturbed, rows are weighed by `joint`, and
+    nothing may invert along this axis.
+    """
+
+    partner: BoundColumn | None = None
+    joint: JointCells | None = None
+
+    @property
+    def columns(self) -> tuple[BoundColumn, BoundColumn]:
+        """Both columns."""
+        assert self.column is not None
+        assert self.partner is not None
+        return self.column, self.partner
 
 
 def _truth_test(term: exp.Expr, truth: bool | None) -> exp.Expr:
@@ -145,14 +175,23 @@ class Plan:
         return all(self.axes[axis].axis.retain == 1 for axis in (*total.axes, *self.key_axes))
 
 
-def make_plan(query: Query, measure: Measure) -> Plan:
+def make_plan(query: Query, engine: Measuring) -> Plan:
     """Ask for the cells of every perturbed column, and settle the conditions."""
-    columns = [(axis.column, axis.terms, axis.values, axis.labels) for axis in query.axes if axis.column is not None]
-    measured = iter(measure(columns) if columns else [])
+    columns = [
+        (axis.column, axis.terms, axis.values, axis.labels)
+        for axis in query.axes
+        if axis.column is not None and axis.partner is None
+    ]
+    measured = iter(engine.measure(columns) if columns else [])
     axes = []
     for axis in query.axes:
         if axis.column is None:
             axes.append(PlannedAxis(EXACT_AXIS, EXACT_CELLS, axis.terms, None))
+        elif axis.partner is not None:
+            joint = engine.measure_joint((axis.column, axis.partner), axis.terms, axis.values)
+            both = Axis(axis.column.retain * axis.partner.retain, (1.0,))
+            told = (axis.terms, axis.column, axis.values)
+            axes.append(JointAxis(both, joint.cells, *told, partner=axis.partner, joint=joint))
         else:
             found = next(measured)
             channel = column_axis(axis.column, found.cells)
@@ -161,14 +200,15 @@ def make_plan(query: Query, measure: Measure) -> Plan:
     counts = [len(axis.cells) for axis in axes]
     totals = tuple(PlannedTotal(tuple(_settled(total, axes, counts))) for total in query.totals)
     possible = simplify(_settle(query.condition, axes), counts)
-    return Plan(query, tuple(axes), totals, _method(query, totals), possible)
+    return Plan(query, tuple(axes), totals, _method(query, axes, totals), possible)
 
 
-def _method(query: Query, totals: Sequence[PlannedTotal]) -> str:
+def _method(query: Query, axes: Sequence[PlannedAxis], totals: Sequence[PlannedTotal]) -> str:
     asked = query.settings.method
     counts = all(total.counted is not None for total in totals)
     if asked == "auto":
-        return "bayes" if query.labels and counts else "inversion"
+        joint = any(isinstance(axis, JointAxis) for axis in axes)  # Bayes would need every pair of their values
+        return "bayes" if query.labels and counts and not joint else "inversion"
     if asked == "bayes" and not counts:
         raise Unsupported(
             "Unsupported: iterative Bayes reconstructs counts, and this query adds up numbers. "

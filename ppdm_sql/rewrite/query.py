@@ -42,13 +42,15 @@ class QueryAxis:
     """One perturbed column with what a query asks of it, or one exact predicate (`column` is None).
 
     `terms` are conditions, `values` numbers: the expressions of this column alone that are summed; `labels` are those
-    that rows are grouped by.
+    that rows are grouped by. Where an expression spans two columns they have one axis together, and `partner` is the
+    second.
     """
 
     column: BoundColumn | None
     terms: tuple[exp.Expr, ...]
     values: tuple[exp.Expr, ...] = ()
     labels: tuple[exp.Expr, ...] = ()
+    partner: BoundColumn | None = None
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from sqlglot import exp
 
+from ppdm_sql.channels.cells import Cell, column_axis
+from ppdm_sql.channels.joint import positions, weights
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.rewrite.counts import conjunction_counts, counts_to_states, states
 from ppdm_sql.rewrite.formula import target_tensor
-from ppdm_sql.rewrite.plan import Plan, PlannedAxis
+from ppdm_sql.rewrite.lookup import lookup
+from ppdm_sql.rewrite.plan import JointAxis, Plan, PlannedAxis
 from ppdm_sql.rewrite.scan import Scan, cell_name, count_rows, key_name, typed
 
 MAX_CONJUNCTIONS = 16
@@ -54,25 +57,61 @@ def axes_of_answer(plan: Plan) -> tuple[int, ...]:
 
 
 def targets(plan: Plan, used: Sequence[int]) -> dict[int, Tensor]:
-    """For each total that the answer needs, the states it counts, as a tensor over the axes `used`."""
+    """For each total that the answer needs, the states it counts, as a tensor over the axes of `solved_axes`."""
     found = {}
     for i in sorted(plan.query.answered):
         formula = plan.totals[i].counted
         assert formula is not None
-        found[i] = target_tensor(formula, used, plan.cell_counts).astype(float)
+        found[i] = _spread_out(plan, used, target_tensor(formula, used, plan.cell_counts).astype(float))
     return found
+
+
+def solved_axes(plan: Plan, used: Sequence[int]) -> tuple[PlannedAxis, ...]:
+    """The axes along which states are reconstructed: of two columns that an expression spans, both, value by value."""
+    found: list[PlannedAxis] = []
+    for axis in (plan.axes[i] for i in used):
+        found += _single_values(axis) if isinstance(axis, JointAxis) else [axis]
+    return tuple(found)
+
+
+def _single_values(axis: JointAxis) -> list[PlannedAxis]:
+    a, b = axis.columns
+    if axis.joint is None or axis.joint.pairs is None:
+        raise Unsupported(
+            f"Unsupported: {a.name} and {b.name} together have {positions(a) * positions(b):,} pairs of values, and "
+            f"Bayes reconstructs at most {MAX_STATES:,} states. Use SET ppdm_method = 'inversion'."
+        )
+    found = []
+    for column in (a, b):
+        drawn = weights(column)[: column.size].tolist()
+        cells = [Cell((), weight) for weight in drawn]
+        cells += [Cell((), 0, fixed=True)] * (positions(column) - column.size)
+        found.append(PlannedAxis(column_axis(column, cells), tuple(cells), (), column))
+    return found
+
+
+def _spread_out(plan: Plan, used: Sequence[int], target: Tensor) -> Tensor:
+    """From cells of two columns together to pairs of their values."""
+    for place in reversed(range(len(used))):
+        axis = plan.axes[used[place]]
+        if isinstance(axis, JointAxis):
+            assert axis.joint is not None
+            assert axis.joint.pairs is not None
+            target = np.take(target, axis.joint.pairs, axis=place)
+    return target
 
 
 def observe(plan: Plan) -> Observation:
     """The statement that counts the states of an answer in every group, in the order of `group_statement`."""
-    axes = tuple(plan.axes[i] for i in axes_of_answer(plan))
+    used = axes_of_answer(plan)
+    axes = solved_axes(plan, used)
     if states(axes) > MAX_STATES:
         raise Unsupported(
             f"Unsupported: the query tells {states(axes):,} states apart, and Bayes reconstructs at most "
             f"{MAX_STATES:,}. Use SET ppdm_method = 'inversion', or fewer conditions."
         )
     scan = Scan(plan.query)
-    if states(axes) <= MAX_CONJUNCTIONS:
+    if states(axes) <= MAX_CONJUNCTIONS and len(axes) == len(used):
         names = tuple(scan.add(count).name for count in conjunction_counts(axes))
         return Observation(_ordered(scan.select(), plan), axes, False, names)
     cells = tuple(cell_number(axis) for axis in axes)
@@ -115,6 +154,9 @@ def _ascending(keys: Sequence[exp.Column]) -> list[exp.Expr]:
 
 def cell_number(axis: PlannedAxis) -> exp.Expr:
     """The number of the row's cell; the last needs no test."""
+    if not axis.terms and len(axis.cells) > 1:  # every value is a cell
+        assert axis.column is not None
+        return typed(lookup(axis.column, np.arange(len(axis.cells), dtype=float), "DOUBLE", portable=False), "INT")
     tests = [exp.If(this=axis.test(frozenset({i})), true=exp.Literal.number(i)) for i in range(len(axis.cells) - 1)]
     if not tests:
         return typed(exp.Literal.number(0), "SMALLINT")

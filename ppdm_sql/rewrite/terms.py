@@ -1,10 +1,13 @@
 """Pass: predicates become formulas over axes.
 
 For each perturbed column the largest expressions that depend on it alone are its terms. Two terms on one column are two
-terms of one axis, so that they are never taken for independent.
+terms of one axis, so that they are never taken for independent. Columns that one expression spans have one axis, with
+all that is asked of either.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from sqlglot import exp
 
@@ -21,21 +24,28 @@ VOLATILE_NAMES = ("random", "uuid", "uuidv4", "uuidv7", "gen_random_uuid", "next
 class Terms:
     """Collects the axes of one query while its predicates are turned into formulas."""
 
-    def __init__(self, query: Query) -> None:
+    def __init__(self, query: Query, joined: frozenset[frozenset[str]] = frozenset()) -> None:
         self.query = query
+        self.joined = joined
         self._columns: dict[str, int] = {}
         self._exact: dict[str, int] = {}
         self._terms: list[dict[str, exp.Expr]] = []
         self._values: list[dict[str, exp.Expr]] = []
         self._labels: list[dict[str, exp.Expr]] = []
-        self._owner: list[BoundColumn | None] = []
+        self._owner: list[tuple[BoundColumn, ...]] = []
 
     @property
     def axes(self) -> tuple[QueryAxis, ...]:
         """The axes found so far."""
         return tuple(
-            QueryAxis(owner, *(tuple(found.values()) for found in parts))
-            for owner, *parts in zip(self._owner, self._terms, self._values, self._labels, strict=True)
+            QueryAxis(
+                owner[0] if owner else None,
+                tuple(terms.values()),
+                tuple(values.values()),
+                tuple(labels.values()),
+                owner[1] if len(owner) > 1 else None,
+            )
+            for owner, terms, values, labels in zip(self._owner, self._terms, self._values, self._labels, strict=True)
         )
 
     def condition(self, node: exp.Expr, truth: bool = True, otherwise: bool = False) -> Condition:
@@ -60,12 +70,17 @@ class Terms:
                 exp.LTE(this=value.copy(), expression=node.args["high"].copy()),
             )
             return self.condition(bounds, truth, otherwise)
-        return self._spans(node, perturbed)
+        if self.has_exact(node):
+            names = " and ".join(column.name for column in perturbed)
+            why = f"it mixes the perturbed {'columns' if len(perturbed) > 1 else 'column'} {names} with exact ones."
+            remedy = "Compare each perturbed column with constants, and join the conditions by AND, OR and NOT."
+            refuse(self.query.sql, node, why, remedy)
+        return self._leaf(node, perturbed, truth, otherwise)
 
-    def value(self, node: exp.Expr, column: PerturbedColumn) -> Value:
-        """A number that depends on one perturbed column."""
+    def value(self, node: exp.Expr, columns: Sequence[PerturbedColumn]) -> Value:
+        """A number that depends on perturbed columns alone."""
         self._check(node)
-        axis = self._axis(self._columns, column.name, self._replaced(node, column))
+        axis = self._of_columns(node, columns)
         values = self._values[axis]
         text = node.sql(dialect="duckdb")
         values.setdefault(text, node)
@@ -74,17 +89,20 @@ class Terms:
     def label(self, node: exp.Expr, column: PerturbedColumn) -> Label:
         """A grouping expression that depends on one perturbed column."""
         self._check(node)
-        axis = self._axis(self._columns, column.name, self._replaced(node, column))
+        axis = self._of_columns(node, [column])
+        if len(self._owner[axis]) > 1:
+            why = f"rows are grouped by {column.name}, which another expression of the query ties to a second column."
+            refuse(self.query.sql, node, why, "Group by another column, or leave out the comparison of two columns.")
         labels = self._labels[axis]
         text = node.sql(dialect="duckdb")
         labels.setdefault(text, node)
         return Label(axis, list(labels).index(text))
 
-    def value_of(self, value: Value) -> tuple[exp.Expr, BoundColumn]:
-        """The expression behind a value, and its column."""
-        column = self._owner[value.axis]
-        assert column is not None
-        return list(self._values[value.axis].values())[value.index], column
+    def product(self, one: Value, other: Value) -> Value:
+        """The product of two numbers of one axis."""
+        values = list(self._values[one.axis].values())
+        product = exp.Mul(this=values[one.index].copy(), expression=values[other.index].copy())
+        return self.value(product, self._owner[one.axis])
 
     def _leaf(self, node: exp.Expr, perturbed: list[PerturbedColumn], truth: bool, otherwise: bool) -> Test:
         self._check(node)
@@ -92,9 +110,9 @@ class Terms:
         if not perturbed:  # an exact predicate has two cells: TRUE, and the rest
             if not truth:
                 term, truth = exp.not_(exp.paren(term.copy())), True
-            axis = self._axis(self._exact, term.sql(dialect="duckdb"), None)
+            axis = self._axis(self._exact, term.sql(dialect="duckdb"), ())
         else:
-            axis = self._axis(self._columns, perturbed[0].name, self._replaced(node, perturbed[0]))
+            axis = self._of_columns(node, perturbed)
         text = term.sql(dialect="duckdb")
         terms = self._terms[axis]
         terms.setdefault(text, term)
@@ -120,7 +138,22 @@ class Terms:
         if any(isinstance(found, exp.AggFunc | exp.Window) for found in inside):
             refuse(self.query.sql, node, "aggregates cannot stand inside WHERE, FILTER or another aggregate.", "")
 
-    def _axis(self, known: dict[str, int], name: str, owner: BoundColumn | None) -> int:
+    def _of_columns(self, node: exp.Expr, columns: Sequence[PerturbedColumn]) -> int:
+        """The axis of some columns and of those that they are joined with."""
+        names = {column.name for column in columns}
+        touching = [group for group in self.joined if group & names]
+        everyone = frozenset(names.union(*touching))
+        if len(everyone) > 2:
+            why = f"it ties the perturbed columns {', '.join(sorted(everyone))} together, and at most two can be."
+            refuse(self.query.sql, node, why, "Compare each with constants, or only two of them with each other.")
+        if len(everyone) > 1:
+            self.joined = self.joined - frozenset(touching) | {everyone}
+        owner = tuple(
+            self._replaced(node, column) for column in self.query.manifest.perturbed if column.name in everyone
+        )
+        return self._axis(self._columns, "\0".join(sorted(everyone)), owner)
+
+    def _axis(self, known: dict[str, int], name: str, owner: tuple[BoundColumn, ...]) -> int:
         if name not in known:
             known[name] = len(self._terms)
             self._terms.append({})
@@ -133,15 +166,6 @@ class Terms:
         """Whether an exact column takes part."""
         names = {column.name for column in self.query.perturbed_in(node)}
         return any(column.parts[0].name not in names for column in own_columns(node))
-
-    def _spans(self, node: exp.Expr, perturbed: list[PerturbedColumn]) -> Test:
-        names = " and ".join(column.name for column in perturbed)
-        if len(perturbed) > 1:
-            why = f"it compares the perturbed columns {names} with each other."
-        else:
-            why = f"it mixes the perturbed column {names} with exact ones."
-        remedy = "Compare each perturbed column with constants, and join the conditions by AND, OR and NOT."
-        refuse(self.query.sql, node, why, remedy)
 
 
 def _as_boolean(node: exp.Expr) -> exp.Expr:

@@ -46,7 +46,7 @@ class Totals:
         """The rows for which an expression is not NULL."""
         node = node.unnest()
         if len(self.query.perturbed_in(node)) + self.terms.has_exact(node) <= 1:
-            return self.terms.condition(exp.Not(this=exp.Is(this=grouped(node.copy()), expression=exp.Null())))
+            return self._is_known(node)
         if isinstance(node, exp.Neg) or (
             type(node) is exp.Cast and node.to.this in (exp.DType.DOUBLE, exp.DType.FLOAT)
         ):
@@ -55,7 +55,10 @@ class Totals:
             return both(self.known(node.this), self.known(node.expression))
         if isinstance(node, exp.Case | exp.If):
             return Junction(False, tuple(both(when, self.known(then)) for when, then in self._branches(node)))
-        return self._refuse(node)
+        return self._refuse(node) if self.terms.has_exact(node) else self._is_known(node)
+
+    def _is_known(self, node: exp.Expr) -> Condition:
+        return self.terms.condition(exp.Not(this=exp.Is(this=grouped(node.copy()), expression=exp.Null())))
 
     def _number(self, total: Total) -> int:
         return self.found.setdefault(total, len(self.found))
@@ -66,7 +69,7 @@ class Totals:
         if not perturbed:
             return [Product(ALWAYS, (), typed(node.copy(), "DOUBLE"))]
         if len(perturbed) == 1 and not self.terms.has_exact(node):
-            return [Product(ALWAYS, (self.terms.value(typed(node.copy(), "DOUBLE"), perturbed[0]),))]
+            return [Product(ALWAYS, (self.terms.value(typed(node.copy(), "DOUBLE"), perturbed),))]
         if isinstance(node, exp.Neg):
             return self._scaled(node.this, exp.Literal.number(-1))
         if type(node) is exp.Cast and node.to.this in (exp.DType.DOUBLE, exp.DType.FLOAT):
@@ -83,6 +86,8 @@ class Totals:
             return self._scaled(node.this, inverse)
         if isinstance(node, exp.Case | exp.If):
             return [self._given(part, when) for when, then in self._branches(node) for part in self._products(then)]
+        if not self.terms.has_exact(node):
+            return [Product(ALWAYS, (self.terms.value(typed(node.copy(), "DOUBLE"), perturbed),))]
         return self._refuse(node)
 
     def _branches(self, node: exp.Expr) -> list[tuple[Condition, exp.Expr]]:
@@ -114,10 +119,7 @@ class Totals:
         values: dict[int, Value] = {value.axis: value for value in one.values}
         for value in other.values:
             if value.axis in values:
-                first, column = self.terms.value_of(values[value.axis])
-                second, _ = self.terms.value_of(value)
-                squared = exp.Mul(this=first.copy(), expression=second.copy())
-                values[value.axis] = self.terms.value(squared, column)
+                values[value.axis] = self.terms.product(values[value.axis], value)
             else:
                 values[value.axis] = value
         factors = [part.factor for part in (one, other) if part.factor is not None]

@@ -11,12 +11,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from sqlglot import exp
 
 from ppdm_sql.channels.cells import total_weight
 from ppdm_sql.errors import Unsupported
+from ppdm_sql.policy.binding import BoundColumn
 from ppdm_sql.rewrite.formula import FALSE, TRUE, All, Atom, Formula, components, most_shared_axis, restrict, simplify
-from ppdm_sql.rewrite.plan import Plan, PlannedAxis, PlannedProduct, PlannedTotal
+from ppdm_sql.rewrite.lookup import lookup
+from ppdm_sql.rewrite.plan import JointAxis, Plan, PlannedAxis, PlannedProduct, PlannedTotal
 from ppdm_sql.rewrite.query import Value
 from ppdm_sql.rewrite.scan import Scan, conjunction, grouped, number, total, typed
 
@@ -104,15 +107,15 @@ class RowWeights:
     def value(self, value: Value, inside: frozenset[int]) -> Weight:
         """(v 1[in cells] - (1 - p) E[v 1[in cells]]) / p; rows in a fixed cell count as they are."""
         axis = self.plan.axes[value.axis]
+        if isinstance(axis, JointAxis):
+            return self.joint(axis, inside, value.index)
         assert axis.column is not None
         retain = axis.axis.retain
         shift = (1 - retain) * math.fsum(axis.cells[i].sums[value.index] for i in inside) / total_weight(axis.cells)
         if not math.isfinite(shift):
             text = axis.values[value.index].sql(dialect="duckdb")
             raise Unsupported(f"Unsupported: {text} is infinite somewhere in the domain of {axis.column.name}.")
-        body: exp.Expr = exp.Coalesce(this=axis.values[value.index].copy(), expressions=[number(0.0)])
-        if len(inside) < len(axis.cells):
-            body = exp.Case(ifs=[exp.If(this=axis.test(inside), true=body)], default=number(0.0))
+        body = _value_inside(axis, value.index, inside)
         if retain == 1:
             return Weight(1.0, body, 1)
         shifted = exp.Paren(this=exp.Sub(this=body, expression=self.constant(shift)))
@@ -147,6 +150,8 @@ class RowWeights:
 
     def atom(self, axis: PlannedAxis, inside: frozenset[int]) -> Weight:
         """(1[in cells] - (1 - p) R) / p; rows in a fixed cell count as they are."""
+        if isinstance(axis, JointAxis):
+            return self.joint(axis, inside)
         retain = axis.axis.retain
         share = sum(axis.axis.shares[i] for i in inside)
         test = axis.test(inside)
@@ -160,6 +165,45 @@ class RowWeights:
         kept = self.constant(retain if set(axis.axis.fixed) <= inside else 0.0)
         choice = exp.Case(ifs=[exp.If(this=_is_null(axis), true=kept)], default=shifted)
         return Weight(1 / retain, choice, 1)
+
+    def joint(self, axis: JointAxis, inside: frozenset[int], value: int | None = None) -> Weight:
+        """The weight of g(a, b), the value or 1 in some cells, of two columns with retentions p and q.
+
+        (g - (1 - p) E_a g - (1 - q) E_b g + (1 - p)(1 - q) E g) / (p q): E_a g, the mean over draws of a, depends on
+        the row's b alone. A row whose a is NULL for good is weighed as one of b alone.
+        """
+        assert axis.joint is not None
+        cells = sorted(inside)
+        body = self.indicator(axis.test(inside), axis.nullable)
+        if value is not None:
+            body = _value_inside(axis, value, inside)
+        a, b = axis.columns
+        first, second = axis.joint.margins
+        over_b, over_a = first.mean(cells, value), second.mean(cells, value)
+        mean = first.own @ over_b / second.drawn
+        if not np.isfinite(mean):
+            names = f"{a.name} and {b.name}"
+            raise Unsupported(f"Unsupported: a sum over {names} is infinite somewhere in their domains.")
+        p, q = a.retain, b.retain
+        shifts = (1 - q) * over_b, (1 - p) * over_a - (1 - p) * (1 - q) * mean
+        parts = [body]
+        for column, shift in zip((a, b), shifts, strict=True):
+            if np.any(shift):
+                parts.append(exp.Neg(this=lookup(column, shift, self.sql_type, self.portable)))
+        general = exp.Paren(this=total(parts)) if len(parts) > 1 else body
+        kept = [column for column in (a, b) if column.nulls == "keep"]
+        ifs = []
+        for null in [kept, *([column] for column in kept)] if len(kept) == 2 else [[column] for column in kept]:
+            rest = body.copy()
+            if len(null) == 1:
+                shift = (1 - q) * over_b[-1] if null[0] is a else (1 - p) * over_a[-1]
+                rest = exp.Paren(this=exp.Sub(this=rest, expression=self.constant(float(shift))))
+            scale = self.constant(math.prod(column.retain for column in null))
+            ifs.append(
+                exp.If(this=conjunction([_null(column) for column in null]), true=exp.Mul(this=scale, expression=rest))
+            )
+        choice = exp.Case(ifs=ifs, default=general) if ifs else general
+        return Weight(1 / (p * q), choice, len(parts))
 
     def indicator(self, test: exp.Expr, nullable: bool) -> exp.Expr:
         """1 where the test is TRUE, else 0: a cast is quicker than a CASE, but not every engine casts truth values."""
@@ -228,7 +272,19 @@ class RowWeights:
 
 def _is_null(axis: PlannedAxis) -> exp.Expr:
     assert axis.column is not None
-    return exp.Is(this=exp.column(exp.to_identifier(axis.column.name, quoted=True)), expression=exp.Null())
+    return _null(axis.column)
+
+
+def _null(column: BoundColumn) -> exp.Expr:
+    return exp.Is(this=exp.column(exp.to_identifier(column.name, quoted=True)), expression=exp.Null())
+
+
+def _value_inside(axis: PlannedAxis, index: int, inside: frozenset[int]) -> exp.Expr:
+    """The value where the row lies in some cells, else 0."""
+    body: exp.Expr = exp.Coalesce(this=axis.values[index].copy(), expressions=[number(0.0)])
+    if len(inside) < len(axis.cells):
+        body = exp.Case(ifs=[exp.If(this=axis.test(inside), true=body)], default=number(0.0))
+    return body
 
 
 def _sum(body: exp.Expr) -> exp.Expr:

@@ -129,6 +129,34 @@ def test_errors_of_sums_means_and_spreads_are_as_large_as_they_say(numbers):
     assert 0.93 < (np.abs(numbers.scores) < 1.959964).mean() < 0.97
 
 
+SPANNING = [
+    "SELECT count(*) FROM people WHERE age < hours",
+    "SELECT count(*) FROM people WHERE age > 30 AND age < hours AND married",
+    'SELECT count(*) FROM people WHERE "Order" * 10 + 40 > age',
+    "SELECT count(*) FROM people WHERE education * 4 < hours OR sex = 'F'",
+    "SELECT count(*) FROM people WHERE length(occupation) > education",
+    "SELECT sum(greatest(age, hours)) FROM people WHERE sex = 'F'",
+    "SELECT avg(age % hours) FROM people",
+    "SELECT sum(CASE WHEN age > hours THEN age - hours ELSE 0 END) FROM people",
+    "SELECT sum(age * hours) / sum(age) FROM people WHERE age < hours",
+    "SELECT avg(weight) FROM people WHERE hours > age - 5",
+]
+
+
+def test_answers_that_span_two_columns_are_unbiased_and_their_errors_right(world):
+    z = replace(world, queries=SPANNING).answers().scores
+    assert bias(z) < 3.5
+    assert np.abs(z.mean(axis=0) * np.sqrt(RELEASES)).max() < 4.0
+    assert 0.8 < spread(z) < 1.2
+    assert 0.92 < (np.abs(z) < 1.959964).mean() < 0.98
+
+
+def test_bayes_answers_that_span_two_columns_are_covered(world):
+    few = replace(world, queries=SPANNING[4:5], releases=world.releases[:8])
+    answers = few.answers("bayes")
+    assert (np.abs(answers.estimates - answers.truths) < 2.5 * answers.errors).mean() >= 7 / 8
+
+
 def test_a_wrong_share_would_be_seen(world, monkeypatch):
     def papers_measure(column, cells) -> Axis:
         """The paper's (high - low) / (max - min), which is right for reals only."""

@@ -27,6 +27,8 @@ QUERIES = [
     "SELECT max(n) AS m FROM (SELECT sex, count(*) AS n FROM people WHERE age > 40 GROUP BY sex) AS g",
     "SELECT sex, region, count(*) AS n, ppdm_error(count(*)) AS e FROM people WHERE age > 40 "
     "GROUP BY GROUPING SETS ((), (sex), (region)) ORDER BY grouping(sex, region), sex, region",
+    "SELECT sex, count(*) AS n, sum(age % hours) AS s FROM people WHERE age < hours OR education IS NULL GROUP BY sex "
+    "ORDER BY sex",
     "SELECT sum(CASE WHEN age > 40 AND occupation = 'O''Brien''s' THEN weight ELSE 0 END) AS w FROM people",
 ]
 COLUMNS = "id, age, hours, education, wage, married, occupation, sex, region, weight"
