@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,7 @@ from ppdm_sql.engines.quoting import quote_name, quote_text
 from ppdm_sql.errors import QueryError
 from ppdm_sql.policy.binding import BoundColumn
 from ppdm_sql.policy.domain import Grid, Values
+from ppdm_sql.policy.grid_values import grid_value
 from ppdm_sql.policy.manifest import Manifest, ReleasedColumn
 from ppdm_sql.policy.types import SqlType
 
@@ -168,15 +167,7 @@ def _cuts(con: Connection, table: str, column: ReleasedColumn) -> tuple[str, ...
 
 def grid_point(grid: Grid, index: int, kind: SqlType) -> str:
     """A point of a grid as an SQL constant of the column's type."""
-    units = grid.low + index * grid.step
-    value: Any = units
-    if kind.family in ("decimal", "real"):
-        value = Decimal(units).scaleb(-grid.scale)
-    elif kind.family == "date":
-        value = date(1970, 1, 1) + timedelta(days=units)
-    elif kind.family == "timestamp":
-        value = datetime(1970, 1, 1) + timedelta(microseconds=units)  # the type decides about zones
-    return _constant(value, kind)
+    return _constant(grid_value(grid, index, kind), kind)
 
 
 def _constant(value: Any, kind: SqlType) -> str:

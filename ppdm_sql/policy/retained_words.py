@@ -24,17 +24,8 @@ def explain_retained(
     policy: Policy, column: ColumnPolicy, type_name: str | None, weights: Sequence[float] = ()
 ) -> list[str]:
     """A column that is kept or replaced: its domain, what exceptions do, the chances of a value."""
+    lines = [f"{column.name}: perturbed", *describe_declared(column, type_name)]
     size = domain_size(column, type_name)
-    points = size.points
-    plural = "" if points == 1 else "s"
-    count = "its size depends on the column's type" if points is None else f"{points:,} value{plural}"
-    count += f", {size.condition}" if size.condition else ""
-    outside = "becomes the nearest point of it" if column.outside == "clamp" else "is refused"
-    lines = [
-        f"{column.name}: perturbed",
-        f"  domain: {_domain(column)} ({count})",
-        f"  {_NULLS[column.nulls]}; a value outside the domain {outside}",
-    ]
     if column.retention is not None:
         lines += _chances(column.retention, size.drawn, weights)
     for name in policy.level_names:
@@ -44,6 +35,20 @@ def explain_retained(
         first, *rest = _chances(Retention("retain", retain), size.drawn, weights)
         lines += [f"  at level {name}: {first.strip()}", *(f"  {line}" for line in rest)]
     return lines
+
+
+def describe_declared(column: ColumnPolicy, type_name: str | None) -> list[str]:
+    """The domain, and what exceptions do."""
+    size = domain_size(column, type_name)
+    points = size.points
+    plural = "" if points == 1 else "s"
+    count = "its size depends on the column's type" if points is None else f"{points:,} value{plural}"
+    count += f", {size.condition}" if size.condition else ""
+    outside = "becomes the nearest point of it" if column.outside == "clamp" else "is refused"
+    return [
+        f"  domain: {_domain(column)} ({count})",
+        f"  {_NULLS[column.nulls]}; a value outside the domain {outside}",
+    ]
 
 
 def _domain(column: ColumnPolicy) -> str:

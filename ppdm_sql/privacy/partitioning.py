@@ -126,24 +126,29 @@ def rearrange(groups: Counts) -> npt.NDArray[np.intp]:
 
 
 def merge(groups: Counts, protected: npt.NDArray[np.bool_], rho2: float) -> tuple[Part, ...]:
-    """Phase 3: unite neighbours so that the bound of the error is least, by dynamic programming (Equation 14)."""
+    """Phase 3: unite neighbours so that the bound of the error is least."""
+    ends = merged_ends(groups, protected, rho2)
+    pieces = np.split(groups, ends[:-1])
+    return tuple(part_of(piece.sum(axis=0), protected, rho2) for piece in pieces)
+
+
+def merged_ends(groups: Counts, protected: npt.NDArray[np.bool_], rho2: float) -> list[int]:
+    """Where the parts end that neighbours are best united to, by dynamic programming (Equation 14)."""
     below = np.concatenate([np.zeros((1, groups.shape[1]), dtype=np.int64), np.cumsum(groups, axis=0)])
-    best: list[float] = [0.0]
-    chosen: list[tuple[Part, ...]] = [()]
+    best: list[tuple[float, list[int]]] = [(0.0, [])]
     for end in range(1, len(below)):
-        found: tuple[float, tuple[Part, ...]] = (math.inf, ())
-        for start in range(end):
+        found: tuple[float, list[int]] = (math.inf, [])
+        for start, (bound, ends) in enumerate(best):
             part = _part(below[end] - below[start], protected, rho2)
-            if part is not None and best[start] + part.rows * part.bound < found[0]:
-                found = best[start] + part.rows * part.bound, (*chosen[start], part)
-        best.append(found[0])
-        chosen.append(found[1])
-    if math.isinf(best[-1]):
+            if part is not None and bound + part.rows * part.bound < found[0]:
+                found = bound + part.rows * part.bound, [*ends, end]
+        best.append(found)
+    if math.isinf(best[-1][0]):
         raise PolicyError(
             f"small_domain cannot keep the posterior below rho2 = {rho2:g}: a protected value makes up as much of the "
             "table already. Use a larger rho2, or a smaller rho1."
         )
-    return chosen[-1]
+    return best[-1][1]
 
 
 def part_of(counts: Sequence[int], protected: npt.NDArray[np.bool_], rho2: float) -> Part:

@@ -13,10 +13,12 @@ from ppdm_udfs.gaussian import Gaussian, Step, add_noise, factor
 from ppdm_udfs.identity import position_blocks, row_blocks
 from ppdm_udfs.keys import subkey
 from ppdm_udfs.motion import motions
+from ppdm_udfs.parts import Assignment, perturb_parts
 from ppdm_udfs.uniform import Uniform, perturb, perturb_indices
 from ppdm_udfs.weighted import Weighted
 
 __all__ = [
+    "Assignment",
     "Code",
     "Gaussian",
     "Grid",
@@ -39,6 +41,7 @@ __all__ = [
     "motions",
     "perturb",
     "perturb_indices",
+    "perturb_parts",
     "position_blocks",
     "randomize",
     "register",

@@ -8,13 +8,14 @@ import pyarrow as pa
 
 from ppdm_sql.policy import PerturbedColumn
 from ppdm_sql.publishing.column import Column
-from ppdm_sql.publishing.mechanisms import custom, gaussian, uniform
+from ppdm_sql.publishing.mechanisms import custom, gaussian, small_domain, uniform
 from ppdm_sql.publishing.perturber import Perturber, Publishing
 
 PUBLISHING: dict[str, Publishing] = {
     "uniform": uniform.PUBLISHING,
     "custom": custom.PUBLISHING,
     "gaussian": gaussian.PUBLISHING,
+    "small_domain": small_domain.PUBLISHING,
 }
 
 

@@ -1,0 +1,27 @@
+"""The values that stand at places of a grid."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+
+from ppdm_sql.policy.domain import Grid, Scalar
+from ppdm_sql.policy.types import SqlType
+
+
+def grid_value(grid: Grid, place: int, kind: SqlType) -> Scalar:
+    """The value at a place, as a list of values would hold it.
+
+    >>> from ppdm_sql.policy.types import parse_type
+    >>> grid_value(Grid(250, 25, 10, 2), 1, parse_type("DOUBLE"))
+    Decimal('2.75')
+    """
+    units = grid.low + place * grid.step
+    if kind.family in ("decimal", "real"):
+        return Decimal(units).scaleb(-grid.scale)
+    if kind.family == "date":
+        return date(1970, 1, 1) + timedelta(days=units)
+    if kind.family == "timestamp":
+        zone = UTC if kind.name.upper() == "TIMESTAMP WITH TIME ZONE" else None
+        return datetime(1970, 1, 1, tzinfo=zone) + timedelta(microseconds=units)
+    return units

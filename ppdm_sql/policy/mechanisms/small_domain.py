@@ -1,0 +1,156 @@
+"""Small domain: the table is parted so that each part has few values of the column, and more of them is kept.
+
+Chaytor and Wang (2010): the promise is about single values. Whatever is published of a row, no value whose share of the
+table is at most rho1 gets more likely than rho2 for somebody who knows all shares. Which values a part has is public.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ppdm_sql.errors import PolicyError
+from ppdm_sql.policy.binding import PerturbedColumn, bind_domain
+from ppdm_sql.policy.domain_json import domain_from_json, domain_to_json
+from ppdm_sql.policy.mechanism import Description, Mechanism
+from ppdm_sql.policy.mechanisms.uniform import Uniform
+from ppdm_sql.policy.model import ColumnPolicy, Policy
+from ppdm_sql.policy.retained_words import describe_declared
+from ppdm_sql.policy.retention import Retention, gamma_of_retention
+from ppdm_sql.policy.small_domains import DomainPart, SmallDomainColumn
+from ppdm_sql.policy.types import SqlType
+
+MAX_VALUES = 65_536
+NULLS = ("error", "value")
+
+
+@dataclass(frozen=True)
+class SmallDomainPolicy(ColumnPolicy):
+    """A column whose promise is about the values' own shares."""
+
+    part: str = ""
+
+    def at_level(self, level: str, shared: float | None) -> ColumnPolicy:
+        """No recipient gets a column of his own: parts of two releases would not go together."""
+        return self
+
+
+class SmallDomain(Mechanism):
+    """Retention replacement within parts of the table."""
+
+    name = "small_domain"
+    keys: ClassVar[tuple[str, ...]] = ("domain", "privacy", "nulls", "outside", "part")
+
+    def parse(self, name: str, raw: Mapping[str, Any], *, has_levels: bool) -> ColumnPolicy:
+        """Domain, promise, what exceptions do, and the name of the column that says which part a row is in."""
+        where = f"column {name!r}"
+        if "privacy" not in raw:
+            raise PolicyError(f"{where}: small_domain needs privacy = {{ rho1 = .., rho2 = .. }}.")
+        if raw.get("nulls", "error") not in NULLS:
+            raise PolicyError(f"{where}: nulls = {raw['nulls']!r} must be one of {', '.join(NULLS)} with small_domain.")
+        part = raw.get("part", f"{name}_part")
+        if not isinstance(part, str) or not part.strip():
+            raise PolicyError(f"{where}: part must be the name of the column that says which part a row is in.")
+        plain = {key: value for key, value in raw.items() if key != "part"}
+        column = Uniform().parse(name, plain, has_levels=False)
+        return SmallDomainPolicy(
+            name, self.name, column.domain, column.retention, column.nulls, column.outside, part=part
+        )
+
+    def bind(self, column: ColumnPolicy, type_name: str) -> PerturbedColumn:
+        """The domain in the type's unit; the parts are found when the rows are read."""
+        assert isinstance(column, SmallDomainPolicy)
+        assert column.domain is not None and column.retention is not None and column.retention.rho2 is not None
+        where = f"column {column.name!r} ({type_name})"
+        domain, sql_type = bind_domain(where, column.domain, type_name)
+        if domain.size > MAX_VALUES:
+            raise PolicyError(
+                f"{where}: its domain has {domain.size:,} values, and small_domain takes at most {MAX_VALUES:,}: use a "
+                "coarser step, or uniform."
+            )
+        rho1, rho2 = column.retention.value, column.retention.rho2
+        return SmallDomainColumn(column.name, sql_type, domain, rho1, rho2, column.nulls, column.outside, column.part)
+
+    def to_json(self, column: PerturbedColumn) -> dict[str, Any]:
+        """Domain, promise, and of each part its values and their retention."""
+        assert isinstance(column, SmallDomainColumn)
+        return {
+            "domain": domain_to_json(column.domain),
+            "rho1": column.rho1,
+            "rho2": column.rho2,
+            "nulls": column.nulls,
+            "outside": column.outside,
+            "part_column": column.part_column,
+            "parts": [{"places": list(part.places), "retain": part.retain} for part in column.parts],
+        }
+
+    def from_json(self, body: Mapping[str, Any], sql_type: SqlType) -> PerturbedColumn:
+        """The column as it was published."""
+        domain = domain_from_json(body["domain"], sql_type)
+        parts = tuple(DomainPart(tuple(map(int, part["places"])), float(part["retain"])) for part in body["parts"])
+        column = SmallDomainColumn(
+            body["name"],
+            sql_type,
+            domain,
+            float(body["rho1"]),
+            float(body["rho2"]),
+            body["nulls"],
+            body["outside"],
+            str(body["part_column"]),
+            parts,
+        )
+        for part in parts:
+            rising = all(a < b for a, b in zip(part.places, part.places[1:], strict=False))
+            if not part.places or not rising or part.places[0] < 0 or part.places[-1] >= column.size:
+                raise ValueError("a part's values are not of the domain")
+            if not 0 < part.retain <= 1:
+                raise ValueError("a parameter is out of its range")
+        if column.nulls not in NULLS:
+            raise ValueError("a parameter is out of its range")
+        return column
+
+    def explain(self, policy: Policy, column: ColumnPolicy, type_name: str | None) -> list[str]:
+        """The promise, and what the parts disclose."""
+        assert isinstance(column, SmallDomainPolicy) and column.retention is not None
+        rho1, rho2 = column.retention.value, column.retention.rho2
+        return [
+            f"{column.name}: perturbed in parts of the table that have few values each",
+            *describe_declared(column, type_name),
+            f"  a value that at most {100 * rho1:.3g} % of the rows have is never more than {100 * (rho2 or 0):.3g} % "
+            "likely for a row, for somebody who knows the shares of all values and what is published of the row",
+            f"  how much is kept depends on the shares; a column {column.part} says which part a row is in, and which "
+            "values a part has is public: a row has one of them",
+        ]
+
+    def describe(self, column: PerturbedColumn) -> Description:
+        """The mean retention, and the largest gamma of a part."""
+        assert isinstance(column, SmallDomainColumn)
+        gammas = [gamma_of_retention(part.retain, len(part.places)) for part in column.parts]
+        kept = [part.retain for part in column.parts]
+        domain = f"{column.size:,} values in {len(column.parts)} parts of {_range(len(p.places) for p in column.parts)}"
+        strength = f"{min(kept):.3g} to {max(kept):.3g} kept" if kept else "kept as the shares allow"
+        gamma = max(gammas, default=None)
+        return Description(
+            strength,
+            domain,
+            column.size,
+            None,
+            gamma,
+            None if gamma is None else math.log(gamma),
+            column.nulls,
+            column.outside,
+        )
+
+
+def _range(numbers: Any) -> str:
+    found = sorted(numbers)
+    if not found:
+        return "some"
+    return str(found[0]) if found[0] == found[-1] else f"{found[0]} to {found[-1]}"
+
+
+def plain_retention(column: SmallDomainColumn) -> float:
+    """What uniform retention on the whole domain would keep under the same promise."""
+    return Retention("privacy", column.rho1, column.rho2).probability(column.size)
