@@ -32,17 +32,19 @@ class Retention:
     value: float
     rho2: float | None = None
 
+    @property
+    def amplification(self) -> float:
+        """The gamma that is asked for, where it is not asked for by a retention."""
+        if self.asked == "gamma":
+            return self.value
+        if self.asked == "epsilon":
+            return math.exp(self.value)
+        assert self.rho2 is not None
+        return 1 + (gamma_for_breach(self.value, self.rho2) - 1) * STRICTLY_BELOW
+
     def probability(self, size: float) -> float:
         """The retention p that keeps the promise on a domain of `size` values."""
-        if self.asked == "retain":
-            return self.value
-        if self.asked == "gamma":
-            return retention_for_gamma(self.value, size)
-        if self.asked == "epsilon":
-            return retention_for_gamma(math.exp(self.value), size)
-        assert self.rho2 is not None
-        bound = gamma_for_breach(self.value, self.rho2)
-        return retention_for_gamma(1 + (bound - 1) * STRICTLY_BELOW, size)
+        return self.value if self.asked == "retain" else retention_for_gamma(self.amplification, size)
 
 
 def retention_for_gamma(gamma: float, size: float) -> float:

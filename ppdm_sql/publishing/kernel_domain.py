@@ -29,10 +29,15 @@ def fitting(column: BoundColumn, kind: pa.DataType, make: Callable[[], Uniform])
 
 def kernel_domain(column: BoundColumn, kind: pa.DataType) -> Grid | Values:
     """The domain as the kernels know it."""
-    if isinstance(column.domain, declared.Grid):
-        return Grid(column.domain.low, column.domain.step, column.domain.size, column.domain.scale)
+    return kernel_values(column.domain, kind)
+
+
+def kernel_values(domain: declared.Grid | declared.Values, kind: pa.DataType) -> Grid | Values:
+    """The values that a domain declares, for columns that travel in a type."""
+    if isinstance(domain, declared.Grid):
+        return Grid(domain.low, domain.step, domain.size, domain.scale)
     held = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return Values(pa.array([_python(value, held) for value in column.domain.values], type=held))
+    return Values(pa.array([_python(value, held) for value in domain.values], type=held))
 
 
 def _python(value: declared.Scalar, kind: pa.DataType) -> object:

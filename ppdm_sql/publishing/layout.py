@@ -42,8 +42,8 @@ class Layout:
     @property
     def batch_rows(self) -> int:
         """Rows of a batch, fewer where there are many columns, or single values may be large."""
-        exact = (column.type for column in self.columns if column.perturbed is None)
-        wide = any(kind in _WIDE or kind.endswith("]") or kind.startswith(_NESTED) for kind in exact)
+        kinds = ((column.type, column.perturbed is None) for column in self.columns)
+        wide = any(kind.endswith("]") or (exact and kind.startswith((*_WIDE, *_NESTED))) for kind, exact in kinds)
         most = ROWS_A_WIDE_BATCH if wide else ROWS_A_BATCH
         return max(min(most, VALUES_A_BATCH // len(self.columns)), min(most, LEAST_ROWS_A_BATCH))
 
@@ -91,6 +91,8 @@ def _column(name: str, kind: DuckDBPyType, declared: ColumnPolicy | None, *, par
     if bound.type.family == "enum" and isinstance(bound, BoundColumn):
         type_name = _restricted_enum(name, kind, bound)
         bound = replace(bound, type=parse_type(type_name))
+    if kind.id in ("list", "array"):
+        return Column(name, bound.type.name, quote_name(name), bound)
     if bound.type.name != type_name and bound.type.family != "enum":  # noise makes doubles of all numbers
         return Column(name, bound.type.name, f"CAST({quote_name(name)} AS {bound.type.name})", bound)
     return Column(name, type_name, quote_name(name), bound)

@@ -12,7 +12,8 @@ from ppdm_sql.policy.mechanisms import MECHANISMS
 from ppdm_sql.policy.model import NULL_RULES, OUTSIDE_RULES
 from ppdm_sql.publishing.words import Words
 
-_OPTIONS = ("RETAIN", "GAMMA", "EPSILON", "PRIVACY", "DOMAIN", "STEP", "REPLACE", "NULLS", "OUTSIDE")
+_BASKETS = ("MAX_SIZE", "RHO", "COMPRESS", "ITEMSETS")
+_OPTIONS = ("RETAIN", "GAMMA", "EPSILON", "PRIVACY", "DOMAIN", "STEP", "REPLACE", "NULLS", "OUTSIDE", *_BASKETS)
 _KEEPING = ("retain", "gamma", "epsilon", "privacy")
 _MECHANISMS = f"{', '.join(name.upper() for name in MECHANISMS)} or DROP"
 _MOMENTS = (("TIMESTAMP", "WITH", "TIME", "ZONE"), ("TIMESTAMPTZ",), ("TIMESTAMP",), ("DATE",))
@@ -155,6 +156,8 @@ _READERS: dict[str, Callable[[Words], Any]] = {
     "privacy": _privacy,
     "domain": _domain,
     "replace": _replace,
+    **dict.fromkeys(("max_size", "rho", "itemsets"), _number),
+    "compress": lambda words: True,
     "nulls": lambda words: words.choice([rule.upper() for rule in NULL_RULES]).lower(),
     "outside": lambda words: words.choice([rule.upper() for rule in OUTSIDE_RULES]).lower(),
 }

@@ -55,6 +55,10 @@ class Perturber(ABC):
     def check(self, where: str) -> None:  # noqa: B027 - few mechanisms have anything to check
         """What only all rows together tell."""
 
+    def kinds(self) -> Mapping[int, pa.DataType]:
+        """The Arrow types of the columns that are released in another one than they come in, by their place."""
+        return {}
+
     def released(self) -> Mapping[int, PerturbedColumn]:
         """The columns whose public parameters were found while reading, by their place."""
         return {}
@@ -95,6 +99,12 @@ class Publishing:
 
     perturbers: Perturbers
     added: Callable[[Sequence[PerturbedColumn]], list[Column]] = lambda columns: []
+
+
+def released_schema(schema: pa.Schema, perturbers: Sequence[Perturber]) -> pa.Schema:
+    """The schema of what is written, from that of what is read."""
+    changed = {place: kind for perturber in perturbers for place, kind in perturber.kinds().items()}
+    return pa.schema([field.with_type(changed.get(i, field.type)) for i, field in enumerate(schema)])
 
 
 def refused(rows: Rows, name: str, error: RowError, remedy: str) -> str:

@@ -18,6 +18,7 @@ from ppdm_sql.policy import Manifest, Policy, ReleasedColumn
 from ppdm_sql.policy.types import parse_type
 from ppdm_sql.publishing.layout import Layout, lay_out
 from ppdm_sql.publishing.mechanisms import perturbers_of
+from ppdm_sql.publishing.perturber import released_schema
 from ppdm_sql.publishing.perturbing import Perturbation
 from ppdm_sql.publishing.pipeline import Batches, run
 from ppdm_sql.publishing.reading import guarded
@@ -60,8 +61,9 @@ def perturb_query(relation: duckdb.DuckDBPyRelation, policy: Policy, key: bytes,
         kinds = tuple(str(kind) for kind in query.types[len(layout.columns) :])
         reader = guarded(source.where, lambda: query.to_arrow_reader(layout.batch_rows))
         try:
-            released = pa.schema(list(reader.schema)[: len(layout.columns)])
-            perturbers = perturbers_of(layout.columns, released.types)
+            read = pa.schema(list(reader.schema)[: len(layout.columns)])
+            perturbers = perturbers_of(layout.columns, read.types)
+            released = released_schema(read, perturbers)
             readings = Readings(source, query, layout, reader)
             readings.check(perturbers)
             folder = Path(tempfile.gettempdir())

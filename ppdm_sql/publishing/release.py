@@ -18,7 +18,7 @@ from ppdm_sql.policy.types import parse_type
 from ppdm_sql.publishing.keyfile import KEY_BYTES, key_in, read_key
 from ppdm_sql.publishing.layout import Layout, lay_out
 from ppdm_sql.publishing.mechanisms import perturbers_of
-from ppdm_sql.publishing.perturber import Perturber
+from ppdm_sql.publishing.perturber import Perturber, released_schema
 from ppdm_sql.publishing.perturbing import Perturbation
 from ppdm_sql.publishing.pipeline import run
 from ppdm_sql.publishing.reading import guarded
@@ -75,9 +75,10 @@ def publish(
         query = guarded(opened.where, lambda: opened.relation.project(layout.query))
         with open_writer(target, layout, declared.table, replace=replace) as writer:
             reader = guarded(opened.where, lambda: query.to_arrow_reader(layout.batch_rows))
-            released = pa.schema(list(reader.schema)[: len(layout.columns)])
+            read = pa.schema(list(reader.schema)[: len(layout.columns)])
+            perturbers = perturbers_of(layout.columns, read.types)
+            released = released_schema(read, perturbers)
             types = writer.types(released)
-            perturbers = perturbers_of(layout.columns, released.types)
             readings = Readings(opened, query, layout, reader)
             readings.check(perturbers)
             with _key(key) as secret, _bar(progress, declared.table, opened.rows, perturbers) as bar:

@@ -29,7 +29,7 @@ from ppdm_sql.policy.manifest import MANIFEST_TABLE
 from ppdm_sql.policy.types import parse_type
 from ppdm_sql.publishing.column import Column
 from ppdm_sql.publishing.database import Place, changing, check_free, in_transaction, transaction, write_manifest
-from ppdm_sql.publishing.mechanisms import perturbers_of
+from ppdm_sql.publishing.mechanisms import added_columns, perturbers_of
 from ppdm_sql.publishing.perturber import Rows, SingleColumn
 from ppdm_sql.publishing.pipeline import Batches
 from ppdm_sql.publishing.query_source import Perturbed, perturb_query, relation_of
@@ -59,6 +59,12 @@ def create_view(con: duckdb.DuckDBPyConnection, place: Place, statement: CreateP
         )
     check_free(con, place, "view", replace=statement.replace)
     perturbed = perturb_query(relation_of(con, statement.query, None), statement.policy, key, _drain)
+    for column in perturbed.manifest.perturbed:
+        if added_columns([column]):
+            raise PolicyError(
+                f"column {column.name!r}: mechanism {column.mechanism!r} adds a column to the release, which a view "
+                "cannot: CREATE PERTURBED TABLE."
+            )
     made: list[str] = []
     functions = _functions(perturbed.manifest, perturbed.identity, key)
     try:
@@ -146,8 +152,8 @@ def _perturber(column: PerturbedColumn, kind: pa.DataType) -> SingleColumn:
     found = perturbers_of([Column(column.name, column.type.name, "", column)], [kind])
     if len(found) != 1 or not isinstance(found[0], SingleColumn) or found[0].passes:
         raise PolicyError(
-            f"column {column.name!r}: mechanism {column.mechanism!r} looks at all rows before it perturbs one, which a "
-            "view cannot: CREATE PERTURBED TABLE."
+            f"column {column.name!r}: mechanism {column.mechanism!r} does more than change one value after the other, "
+            "which is all that a view can: CREATE PERTURBED TABLE."
         )
     return found[0]
 

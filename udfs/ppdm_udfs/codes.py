@@ -8,7 +8,6 @@ has `bits` columns; read as a number below 2**bits, it is in the basket where th
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -179,15 +178,3 @@ def _times(elements: Elements, factor: int, degree: int) -> Elements:
         above = (product >> np.uint64(bit)) & np.uint64(1)
         product ^= above * np.uint64(_PRIMITIVE[degree] << (bit - degree))
     return product.astype(np.uint32)
-
-
-def bits_needed(rhos: Sequence[float]) -> int | None:
-    """The least number of bits that makes all these probabilities, None where no number of bits allowed does.
-
-    >>> bits_needed([0.5, 0.375]), bits_needed([0.1])
-    (3, None)
-    """
-    for bits in range(1, MAX_BITS + 1):
-        if all(math.ldexp(rho, bits).is_integer() for rho in rhos):
-            return bits
-    return None

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from ppdm_sql.policy import PerturbedColumn
 from ppdm_sql.publishing.column import Column
-from ppdm_sql.publishing.mechanisms import custom, gaussian, small_domain, uniform
+from ppdm_sql.publishing.mechanisms import custom, gaussian, select_a_size, small_domain, uniform
 from ppdm_sql.publishing.perturber import Perturber, Publishing
 
 PUBLISHING: dict[str, Publishing] = {
@@ -16,6 +16,7 @@ PUBLISHING: dict[str, Publishing] = {
     "custom": custom.PUBLISHING,
     "gaussian": gaussian.PUBLISHING,
     "small_domain": small_domain.PUBLISHING,
+    "select_a_size": select_a_size.PUBLISHING,
 }
 
 
