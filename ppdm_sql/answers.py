@@ -97,7 +97,7 @@ def together(tree: exp.Expr, groups: Mapping[str, pa.Table]) -> tuple[str, pa.Ta
 def sized(engine: Engine, plan: Plan) -> Plan:
     """The plan with what the engine knows of the number of groups; of an expression, of the columns in it."""
     query = plan.query
-    if not query.exact_keys or query.settings.portable or query.manifest.rows <= MANY_GROUPS:
+    if not query.exact_keys or query.grouping or query.settings.portable or query.manifest.rows <= MANY_GROUPS:
         return plan
     columns = {column: None for i in query.exact_keys for column in query.keys[i].find_all(exp.Column)}
     keys = tuple(columns) or (exp.true(),)

@@ -11,23 +11,26 @@ from sqlglot import exp
 from ppdm_sql.answers import GROUPS, answer, sized, together
 from ppdm_sql.engines.embedded import EmbeddedEngine
 from ppdm_sql.errors import QueryError, Unsupported
+from ppdm_sql.joined import Joined
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.rewrite.grouping_sets import each_set
-from ppdm_sql.rewrite.inline import inline, reads_directly
+from ppdm_sql.rewrite.inline import inline
 from ppdm_sql.rewrite.names import ANSWERED
 from ppdm_sql.rewrite.parse import Parameters, bind_parameters, known_parameters, number_placeholders, parse
 from ppdm_sql.rewrite.passes import AGGREGATE, UNDERSTAND, run
 from ppdm_sql.rewrite.plan import Plan, make_plan
 from ppdm_sql.rewrite.query import Query
 from ppdm_sql.rewrite.refuse import place, refuse
-from ppdm_sql.rewrite.scopes import with_query
+from ppdm_sql.rewrite.relation import Asking
+from ppdm_sql.rewrite.rows import passed, sources
+from ppdm_sql.rewrite.scopes import in_sight, with_query
 from ppdm_sql.rewrite.settings import Settings
 from ppdm_sql.rewrite.shape import check_rows, is_aggregate, touches_perturbed
 from ppdm_sql.session import Session
 
 SCANS = re.compile(r"\bpython_scan_all_frames\b", re.IGNORECASE)
 EXPLAIN = re.compile(r"\s*EXPLAIN\s+(?:ANALYZE\s+)?(?=SELECT\b|FROM\b|WITH\b|\()", re.IGNORECASE)
-GENERATED = ("ppdm_scan", "ppdm_groups", "ppdm_sloped")
+GENERATED = ("ppdm_scan", "ppdm_groups", "ppdm_sloped", "ppdm_rows")
 """Names that only our own statements give."""
 
 READERS = (exp.Query, exp.Describe, exp.Show, exp.Summarize)
@@ -88,18 +91,16 @@ class _Rewriting:
         self.plans: list[Plan] = []
         self.groups: dict[str, pa.Table] = {}
         self.rows = False
-        self.exact = False
 
     def of(self, tree: exp.Expr) -> Statement:
         """The statement that runs in the place of `tree`."""
         before = tree
         tree = inline(self.as_is.sql, tree, self.is_release, self.definition, self.columns_of)
-        for select in reversed(list(tree.find_all(exp.Select))):
-            if reads_directly(select, self.is_release):
-                replacement = self.select(select, select is tree)
-                tree = replacement if select is tree else tree
-                if replacement is not select and select is not tree:
-                    select.replace(replacement)
+        for select in self.readers(tree):
+            replacement = self.select(select, select is tree)
+            tree = replacement if select is tree else tree
+            if replacement is not select and select is not tree:
+                select.replace(replacement)
         why = "reads rows: they are the release's own, perturbed"
         if self.plans:
             why = "reconstructed"
@@ -114,16 +115,21 @@ class _Rewriting:
     def select(self, select: exp.Select, outermost: bool) -> exp.Select:
         """What stands in the place of one SELECT that reads a release: itself, where it is exact or reads rows."""
         sql = self.as_is.sql
+        settings = self.settings if _shows_columns(select) else replace(self.settings, errors="off")
+        engine = self.engine.seeing(in_sight(select))
         table = select.args["from_"].this
-        manifest = self.manifest(table) if isinstance(table, exp.Table) else None
+        manifest = self.manifest(table) if isinstance(table, exp.Table) and not select.args.get("joins") else None
+        aggregates = self.session.catalog(self.engine.con).aggregates
+        joined = None
         if manifest is None:
-            refuse(sql, select, "a release can only be read in FROM, not joined, yet.", "Ask the release by itself.")
-        query = run(
-            UNDERSTAND,
-            Query(sql, select, table, manifest, self.settings, self.session.catalog(self.engine.con).aggregates),
-        )
+            asking = Asking(self.manifest, engine.columns, aggregates)
+            joined = Joined(sql, select, asking, lambda source, names: engine.is_unique(source.node, names))
+            query = run(UNDERSTAND, joined.query(settings))
+        else:
+            query = run(UNDERSTAND, Query(sql, select, table, manifest, settings, aggregates))
         if not touches_perturbed(query):
-            self.exact = True
+            if joined is not None:
+                return joined.exact(query)
             _hide_perturbed(query)
             return select
         if not is_aggregate(query):
@@ -137,14 +143,32 @@ class _Rewriting:
             check_rows(query)
             self.rows = True
             return select
-        plans = [sized(self.engine, make_plan(run(AGGREGATE, one), self.engine)) for one in each_set(query)]
+        queries = each_set(query if joined is None else joined.checked(query))
+        collected = [run(AGGREGATE, one) for one in queries]
+        planned = collected if joined is None else [joined.planned(one) for one in collected]
+        plans = [sized(engine, make_plan(one, engine)) for one in planned]
         name = f"{GROUPS}{len(self.groups)}"
-        found = answer(self.engine, plans, name)
+        found = answer(engine, plans, name)
         if found.groups is not None:
             self.groups[name] = found.groups
         self.plans += plans
         found.statement.meta[ANSWERED] = True
+        found.statement.set("with_", select.args.get("with_"))
         return found.statement
+
+    def readers(self, tree: exp.Expr) -> list[exp.Select]:
+        """The SELECTs that read rows of releases, the innermost first, without those that only pass them on."""
+        tables = [t for t in tree.find_all(exp.Table) if with_query(t) is None and self.is_release(t)]
+        found, passing = [], set()
+        for select in tree.find_all(exp.Select):
+            rows = [node for source in sources(select) for node in passed(source, self.is_release)]
+            passing |= {id(node) for node in rows}
+            if rows:
+                found.append(select)
+        for table in tables:
+            if id(table) not in passing:
+                refuse(self.as_is.sql, table, "a release cannot be read here.", "Name it in FROM, without parentheses.")
+        return [select for select in reversed(found) if id(select) not in passing]
 
     def manifest(self, table: exp.Table) -> Manifest | None:
         """The manifest of the release that a table is, if it is one."""
@@ -175,6 +199,14 @@ class _Rewriting:
             refuse(self.as_is.sql, table, "the view renames its columns, which is not supported on a release yet.", "")
         _check_compiled(self.as_is.sql, created)
         return created.expression
+
+
+def _shows_columns(select: exp.Select) -> bool:
+    """Whether further columns, such as the ends of intervals, may stand beside those that a SELECT has."""
+    node: exp.Expr = select
+    while isinstance(node.parent, exp.Subquery | exp.SetOperation):
+        node = node.parent
+    return node.parent is None or isinstance(node.parent, exp.From | exp.Join | exp.CTE)
 
 
 def _unread(session: Session, engine: EmbeddedEngine, sql: str) -> Statement:

@@ -13,6 +13,7 @@ from ppdm_sql.publishing.release import publish
 
 sys.path.insert(0, str(Path(__file__).parent))  # the tests' own modules, such as people.py
 
+from beside import RELEASES, exact_tables, partition, partition_policy
 from keys import write_key
 from people import people, policy
 
@@ -30,6 +31,9 @@ def original_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "CREATE TABLE people AS SELECT * REPLACE (grade::ENUM('low', 'middle', 'high') AS grade) FROM generated"
         )
         con.execute("CREATE TABLE plain AS SELECT range AS x FROM range(10)")
+        con.execute(exact_tables("people"))
+        for name in RELEASES:
+            con.execute(f"CREATE SCHEMA {name}; CREATE TABLE {name}.{name} AS {partition(name)}")
     return path
 
 
@@ -50,5 +54,22 @@ def release(tmp_path_factory: pytest.TempPathFactory, original_file: Path) -> Re
         if not path.exists():
             publish(f"{original_file}::people", policy(retain), to=path, key=write_key(folder, number))
         return path
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def beside(tmp_path_factory: pytest.TempPathFactory, original_file: Path) -> Callable[..., dict[str, Path]]:
+    """Publishes what stands beside the people: further releases, by name, at a retention."""
+    folder = tmp_path_factory.mktemp("beside")
+
+    def make(retain: float, number: int = 0) -> dict[str, Path]:
+        paths = {name: folder / f"{name}-{retain}-{number}.duckdb" for name in RELEASES}
+        with duckdb.connect(str(original_file), read_only=True) as con:
+            for name, path in paths.items():
+                if not path.exists():
+                    table = con.table(f"{name}.{name}")
+                    publish(table, partition_policy(name, retain), to=path, key=write_key(folder, number))
+        return paths
 
     return make

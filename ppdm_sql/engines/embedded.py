@@ -14,8 +14,9 @@ from ppdm_sql.channels.joint import JointCells
 from ppdm_sql.engines.intervals import Row
 from ppdm_sql.engines.joint import measure_joint
 from ppdm_sql.engines.measure import Asked, measure
-from ppdm_sql.errors import QueryError
+from ppdm_sql.errors import QueryError, Unsupported
 from ppdm_sql.policy.binding import BoundColumn
+from ppdm_sql.policy.types import SqlType, parse_type
 
 
 class EmbeddedEngine:
@@ -23,8 +24,20 @@ class EmbeddedEngine:
 
     dialect = "duckdb"
 
-    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, con: duckdb.DuckDBPyConnection, queries: str = "") -> None:
         self.con = con
+        self.queries = queries
+
+    def seeing(self, clauses: Sequence[exp.With]) -> EmbeddedEngine:
+        """The engine for parts of a statement: they may name the queries of its WITH clauses."""
+        names = [query.alias.casefold() for clause in clauses for query in clause.expressions]
+        if not names:
+            return EmbeddedEngine(self.con)
+        if len(set(names)) < len(names):
+            raise Unsupported("Unsupported: two queries of WITH bear one name, beside a release. Rename one of them.")
+        recursive = "RECURSIVE " if any(clause.args.get("recursive") for clause in clauses) else ""
+        queries = [query.sql(dialect=self.dialect) for clause in clauses for query in clause.expressions]
+        return EmbeddedEngine(self.con, f"WITH {recursive}{', '.join(queries)} ")
 
     def table(self, statement: exp.Expr, tables: Mapping[str, pa.Table] | None = None) -> pa.Table:
         """The result of a statement, as Arrow; `tables` are there for it alone."""
@@ -46,20 +59,38 @@ class EmbeddedEngine:
         """How the domain of two columns together falls into cells under terms that may span both."""
         return measure_joint(self._arrow, columns, terms, values)
 
+    def columns(self, source: exp.Expr) -> list[tuple[str, SqlType]]:
+        """The columns of what may stand in FROM."""
+        statement = exp.Select(expressions=[exp.Star()], from_=exp.From(this=source.copy()))
+        try:
+            found = self.con.sql(f"{self.queries}{statement.sql(dialect=self.dialect)}")
+        except duckdb.Error as error:
+            raise QueryError(first_line(error)) from None
+        return [(name, parse_type(str(kind))) for name, kind in zip(found.columns, found.types, strict=True)]
+
+    def is_unique(self, source: exp.Expr, columns: Sequence[str]) -> bool:
+        """Whether some columns are a key of what may stand in FROM, rows with NULL in them left out."""
+        keys = [exp.column(exp.to_identifier(name, quoted=True)) for name in columns]
+        known = exp.and_(*(exp.Not(this=exp.Is(this=key, expression=exp.Null())) for key in keys))
+        twice = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
+        statement = exp.select("1").from_(source.copy()).where(known).group_by(*keys).having(twice).limit(1)
+        return not self._rows(statement.sql(dialect=self.dialect))
+
     def estimated_rows(self, statement: exp.Expr) -> int:
         """How many rows DuckDB expects, from the statistics it keeps of the tables."""
-        [(_, text)] = self._rows(f"EXPLAIN (FORMAT json) {statement.sql(dialect=self.dialect)}")
+        [(_, text)] = self._rows(f"EXPLAIN (FORMAT json) {self.queries}{statement.sql(dialect=self.dialect)}")
         return int(json.loads(text)[0]["extra_info"].get("Estimated Cardinality", 0))
 
     def _arrow(self, sql: str) -> pa.Table:
         try:
-            return self.con.sql(sql).to_arrow_table()
+            return self.con.sql(f"{self.queries}{sql}").to_arrow_table()
         except (duckdb.ProgrammingError, duckdb.DataError) as error:
             raise QueryError(first_line(error)) from None
 
     def _rows(self, sql: str) -> Sequence[Row]:
         try:
-            return self.con.execute(sql).fetchall()
+            queries = "" if sql.startswith("EXPLAIN") else self.queries
+            return self.con.execute(f"{queries}{sql}").fetchall()
         except (duckdb.ProgrammingError, duckdb.DataError) as error:
             raise QueryError(first_line(error)) from None
 

@@ -120,7 +120,8 @@ class _Collector:
 
     def rewrite(self, node: exp.Expr) -> exp.Expr:
         """An aggregate as an expression over totals, or the name of a native one."""
-        if not self.query.hidden and not self.domain_groups and not self.query.perturbed_in(node):
+        plain = not self.query.hidden and not self.domain_groups and not self.query.perturbed_in(node)
+        if plain and (not self.query.piecewise or type(_counting(node)) in PIECES):
             return self.native(node)
         condition, function = self.hidden, node
         if isinstance(node, exp.Filter):
@@ -226,12 +227,48 @@ class _Collector:
             why = f"{perturbed[0].name} is perturbed and this aggregate of it cannot be reconstructed."
         elif self.domain_groups:
             why = "the groups it runs over are of a perturbed column."
+        elif self.query.piecewise:
+            why = "the rows it runs over are of a union, or of a join that repeats them, beside perturbed columns."
         elif self.query.hidden:
             picked = self.query.perturbed_in(self.query.hidden[0])[0].name
             why = f"the rows it runs over are picked by {picked}, which is perturbed."
         else:
             why = "its FILTER is on a perturbed column."
         refuse(self.query.sql, function, why, REMEDIES.get(type(function), REMEDY))
+
+
+PIECES: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.Count: exp.Sum,
+    exp.CountIf: exp.Sum,
+    exp.Sum: exp.Sum,
+    exp.Min: exp.Min,
+    exp.Max: exp.Max,
+}
+"""Exact aggregates that can be put together from those of pieces, and by which aggregate."""
+
+
+def piece_of(node: exp.Expr) -> exp.Expr:
+    """An exact aggregate of one piece; counts are never NULL."""
+    counts = isinstance(_counting(node), exp.Count | exp.CountIf)
+    return exp.Coalesce(this=node.copy(), expressions=[exp.Literal.number(0)]) if counts else node.copy()
+
+
+def put_together(node: exp.Expr, pieces: exp.Expr) -> exp.Expr:
+    """An exact aggregate of all from the column `pieces` that holds it for each piece."""
+    function = _counting(node)
+    assert function is not None
+    whole: exp.Expr = PIECES[type(function)](this=pieces)
+    if isinstance(function, exp.Count | exp.CountIf):
+        zero = exp.Coalesce(this=whole, expressions=[exp.Literal.number(0)])
+        whole = typed(zero, "BIGINT" if isinstance(function, exp.Count) else "INT128")
+    return whole
+
+
+def _counting(node: exp.Expr) -> exp.Expr | None:
+    """The function of an aggregate, without its FILTER; None where it looks at distinct values or several."""
+    function = node.this if isinstance(node, exp.Filter) else node
+    plain = not isinstance(function.this, exp.Distinct) and not function.expressions
+    return function if plain else None
 
 
 def over(top: exp.Expr, bottom: exp.Expr) -> exp.Expr:

@@ -40,13 +40,6 @@ def inline(sql: str, tree: exp.Expr, is_release: IsRelease, definition: Definiti
     return tree
 
 
-def reads_directly(select: exp.Select, is_release: IsRelease) -> bool:
-    """Whether a SELECT has a release in its own FROM or JOIN."""
-    sources = [select.args.get("from_"), *(select.args.get("joins") or [])]
-    tables = [source.this for source in sources if source is not None and isinstance(source.this, exp.Table)]
-    return any(with_query(table) is None and is_release(table) for table in tables)
-
-
 def _expand_views(sql: str, tree: exp.Expr, definition: Definition) -> None:
     for _ in range(MAX_VIEWS):
         tables = [table for table in tree.find_all(exp.Table) if with_query(table) is None]

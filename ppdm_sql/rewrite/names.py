@@ -9,8 +9,10 @@ from dataclasses import replace
 from sqlglot import exp
 
 from ppdm_sql.rewrite.grouping_sets import sets_of
-from ppdm_sql.rewrite.query import Query
+from ppdm_sql.rewrite.query import Query, find_visible, found_column, own_columns
 from ppdm_sql.rewrite.refuse import misread, refuse
+from ppdm_sql.rewrite.rows import sources
+from ppdm_sql.rewrite.scan import grouped
 
 ANSWERED = "ppdm_answered"
 """Marks a SELECT that is an answer already: what it reads of a release, it reads rightly."""
@@ -22,14 +24,30 @@ def resolve_names(query: Query) -> Query:
     A column wins over an alias, except in ORDER BY, as in DuckDB.
     """
     tree = query.tree
-    aliases = {item.alias.casefold(): item.this for item in tree.expressions if isinstance(item, exp.Alias)}
+    _keep_names(query)
+    aliases = {
+        item.alias.casefold(): item.this
+        for item in tree.expressions
+        if isinstance(item, exp.Alias) and not item.meta.get("kept")
+    }
     for item in tree.expressions:
         _resolve(query, item, aliases)
-    for part in ("where", "group", "having", "order", "limit", "offset", "qualify"):
+    for part in ("where", "group", "having", "order", "limit", "offset", "qualify", "distinct"):
         node = tree.args.get(part)
         if node is not None:
             _resolve(query, node, aliases)
     return _grouped(query, tree.args.get("group"))
+
+
+def _keep_names(query: Query) -> None:
+    """A column of the result is called as its source calls it, whatever its name becomes."""
+    for item in query.tree.expressions:
+        if isinstance(item, exp.Column) and not isinstance(item.this, exp.Star):
+            found = find_visible(query.sql, query.names, item)
+            if found is not None and found.value.name != found.name:
+                named = exp.alias_(item.copy(), found.name, quoted=True)
+                named.meta["kept"] = True
+                item.replace(named)
 
 
 def _resolve(query: Query, root: exp.Expr, aliases: dict[str, exp.Expr], depth: int = 0) -> None:
@@ -45,8 +63,9 @@ def _resolve(query: Query, root: exp.Expr, aliases: dict[str, exp.Expr], depth: 
         if in_order and not column.table and name in aliases:
             column.meta["alias"] = True
             continue
-        if _is_column(query, column):
-            _spell(query, column)
+        value = found_column(query.sql, query.names, column)
+        if value is not None:
+            column.replace(value if isinstance(column.parent, exp.Alias) else grouped(value))
         elif not column.table and name in aliases:
             if depth > 20:
                 misread(query.sql, column, "this alias refers to itself.")
@@ -64,50 +83,56 @@ def _check_correlated(query: Query, column: exp.Column) -> None:
         if around.meta.get(ANSWERED):
             return
         around = around.find_ancestor(exp.Select)
-    released = query.column(column.name)
     ours = column.table.casefold() in _qualifiers(query)
     whole = isinstance(column.this, exp.Star) or (not column.table and column.name.casefold() in _qualifiers(query))
     if whole and (ours or not column.table):
         refuse(query.sql, column, "inside this subquery it may mean whole rows of the release.", "Name the columns.")
-    if released is not None and released.perturbed is not None and (ours or not column.table):
+    if _may_be_perturbed(query, column, ours):
         refuse(
             query.sql,
             column,
             "inside this subquery it may mean the perturbed column of the query around it.",
             "Name its table, if it is another's.",
         )
+    if ours and query.visible and not _is_shadowed(query, column):
+        value = found_column(query.sql, query.visible, column)
+        if value is not None:
+            for below in own_columns(exp.Paren(this=value)):
+                below.set("table", exp.to_identifier(query.table.alias_or_name))
+            column.replace(value)
+
+
+def _may_be_perturbed(query: Query, column: exp.Column, ours: bool) -> bool:
+    """Whether a name inside a subquery may reach a perturbed column of the query around it."""
+    if column.table and not ours:
+        return False
+    released = query.column(column.name)
+    if released is not None and released.perturbed is not None:
+        return True
+    name = column.name.casefold()
+    return any(query.perturbed_in(one.value) for one in query.names if one.name.casefold() == name)
+
+
+def _is_shadowed(query: Query, column: exp.Column) -> bool:
+    """Whether a table of a subquery around a column bears the name that the column is qualified with."""
+    around = column.find_ancestor(exp.Select)
+    while around is not None and around is not query.tree:
+        if any(source.alias_or_name.casefold() == column.table.casefold() for source in sources(around)):
+            return True
+        around = around.find_ancestor(exp.Select)
+    return False
 
 
 def _qualifiers(query: Query) -> set[str]:
-    return {query.table.alias_or_name.casefold()}
-
-
-def _is_column(query: Query, column: exp.Column) -> bool:
-    if not column.table:
-        return query.column(column.name) is not None
-    if column.table.casefold() in _qualifiers(query):
-        return query.column(column.name) is not None
-    return query.column(column.parts[0].name) is not None  # a field of a struct column
-
-
-def _spell(query: Query, column: exp.Column) -> None:
-    """The release's own spelling, without a table name; fields of a struct keep their path."""
-    parts = [part.copy() for part in column.parts]
-    qualified = column.table and column.table.casefold() in _qualifiers(query) and query.column(column.name)
-    if qualified:
-        parts = parts[-1:]
-    released = query.column(parts[0].name)
-    assert released is not None
-    first = exp.to_identifier(released.name, quoted=True)
-    first.meta.update(column.parts[-1].meta)
-    spelled = exp.column(first) if len(parts) == 1 else exp.column(parts[-1], table=first)
-    column.replace(spelled)
+    return {query.table.alias_or_name.casefold(), *(one.qualifier.casefold() for one in query.visible)}
 
 
 def _unknown(query: Query, column: exp.Column) -> None:
-    names = [c.name for c in query.manifest.columns]
+    names = [one.name for one in query.names]
     near = difflib.get_close_matches(column.name, names, n=1)
     hint = f"Did you mean {near[0]!r}?" if near else f"Columns: {', '.join(names)}."
+    if query.visible:
+        misread(query.sql, column, f"no table here has such a column. {hint}")
     misread(query.sql, column, f"{query.table.alias_or_name} has no such column. {hint}")
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 from sqlglot import exp
 
 from ppdm_sql.policy.binding import BoundColumn, PerturbedColumn
 from ppdm_sql.policy.manifest import Manifest, ReleasedColumn
+from ppdm_sql.rewrite.refuse import misread
 from ppdm_sql.rewrite.settings import Settings
 
 TOTAL = "ppdm_e"
@@ -83,16 +85,32 @@ class Total:
     """A sum over rows, the one thing that is reconstructed; a count where its products have no values."""
 
     products: tuple[Product, ...]
+    of_occurrences: bool = False
 
     @property
     def is_count(self) -> bool:
-        """Whether every row adds one or nothing."""
-        return len(self.products) == 1 and not self.products[0].values and self.products[0].factor is None
+        """Whether every row adds one or nothing, or (`of_occurrences`) how often it occurs."""
+        return self.of_occurrences or (
+            len(self.products) == 1 and not self.products[0].values and self.products[0].factor is None
+        )
+
+
+@dataclass(frozen=True)
+class Visible:
+    """A name by which the analyst may call a value: `value` is written in the names of the query's table.
+
+    Without its qualifier it is only meant where it is `bare`: of two columns that USING joins, one is not.
+    """
+
+    qualifier: str
+    name: str
+    value: exp.Expr
+    bare: bool = True
 
 
 @dataclass(frozen=True)
 class Query:
-    """A SELECT on one release.
+    """A SELECT on one release, or on the relation that several sources make.
 
     `tree` is our own copy. `keys` are the grouping expressions, `exact` the WHERE conditions that no perturbed
     column takes part in, `hidden` those that one does. The later passes fill the rest: `aggregates` maps the text of
@@ -100,11 +118,15 @@ class Query:
     which total is the sum of the products of two others, for their covariance. `labels` has the keys, by number, that
     are of perturbed columns, and `condition` is WHERE as far as it is hidden. `sets` has the keys of each grouping set,
     where there are several; the query of one set has the others `absent`.
+
+    Of a relation, `visible` has the names of its columns, and `given` the conditions on perturbed columns that its
+    subqueries make. `grouping` is what the scan groups by where that is not the keys as they stand. With `piecewise`,
+    totals are put together from pieces, and so must be the aggregates that are exact.
     """
 
     sql: str
     tree: exp.Select
-    table: exp.Table
+    table: exp.Expr
     manifest: Manifest
     settings: Settings = field(default_factory=Settings)
     aggregate_names: frozenset[str] = frozenset()
@@ -120,6 +142,18 @@ class Query:
     squares: Mapping[tuple[int, int], int] = field(default_factory=dict)
     labels: Mapping[int, Label] = field(default_factory=dict)
     condition: Condition = field(default_factory=lambda: Junction(True))
+    visible: tuple[Visible, ...] = ()
+    given: tuple[exp.Expr, ...] = ()
+    grouping: tuple[exp.Expr, ...] = ()
+    piecewise: bool = False
+
+    @cached_property
+    def names(self) -> tuple[Visible, ...]:
+        """The names by which columns may be called."""
+        if self.visible:
+            return self.visible
+        columns = ((c.name, exp.column(exp.to_identifier(c.name, quoted=True))) for c in self.manifest.columns)
+        return tuple(Visible(self.table.alias_or_name, name, value) for name, value in columns)
 
     @property
     def exact_keys(self) -> tuple[int, ...]:
@@ -151,6 +185,44 @@ class Query:
             if released is not None and released.perturbed is not None:
                 found[released.name] = released.perturbed
         return list(found.values())
+
+
+def find_visible(sql: str, visible: Sequence[Visible], column: exp.Column) -> Visible | None:
+    """What a name means, if it is that of a column; two columns of one name need a qualifier."""
+    name, table = column.name.casefold(), column.table.casefold()
+    if table:
+        found = [one for one in visible if one.name.casefold() == name and one.qualifier.casefold() == table]
+        return found[0] if found else None
+    found = [one for one in visible if one.bare and one.name.casefold() == name]
+    if len({one.value.sql(dialect="duckdb") for one in found}) > 1:
+        choices = " or ".join(f"{one.qualifier}.{one.name}" for one in found)
+        misread(sql, column, f"more than one table here has such a column: write {choices}.")
+    return found[0] if found else None
+
+
+def found_column(sql: str, visible: Sequence[Visible], column: exp.Column) -> exp.Expr | None:
+    """What a column stands for, a field of a struct column among them; None where there is none."""
+    found, fields = find_visible(sql, visible, column), list[exp.Expr]()
+    if found is None and column.table:
+        *path, field_name = column.parts
+        owner = path_column(path)
+        found, fields = find_visible(sql, visible, owner), [field_name]
+    if found is None or (fields and not isinstance(found.value, exp.Column)):
+        return None
+    value = found.value.copy()
+    first = next(value.find_all(exp.Identifier), None)
+    if first is not None:  # where it stands in the text, for what may be said about it
+        first.meta.update(column.parts[-1].meta)
+    if fields:
+        value = path_column([value.this, *fields])
+    return value
+
+
+def path_column(parts: Sequence[exp.Expr]) -> exp.Column:
+    """A column by its path: the table's parts first, or a struct's, then the name."""
+    return exp.Column(
+        **dict(zip(("this", "table", "db", "catalog"), (part.copy() for part in reversed(parts)), strict=False))
+    )
 
 
 def own_columns(node: exp.Expr) -> Iterator[exp.Column]:

@@ -28,7 +28,8 @@ class Scan:
 
     def select(self, extra: tuple[exp.Expr, ...] = ()) -> exp.Select:
         """The statement, grouped by the exact keys; `extra` are further grouping expressions."""
-        exact = [self.query.keys[i] for i in self.query.exact_keys]
+        grouping_keys = self.query.grouping or self.query.keys
+        exact = [grouping_keys[i] for i in self.query.exact_keys]
         keys = [named(key.copy(), key_name(i)) for i, key in zip(self.query.exact_keys, exact, strict=True)]
         cells = [named(cell.copy(), cell_name(i)) for i, cell in enumerate(extra)]
         columns = [named(expression, name) for expression, name in self._columns.items()]

@@ -31,5 +31,18 @@ def with_query(table: exp.Table) -> exp.CTE | None:
     return None
 
 
+def in_sight(node: exp.Expr) -> list[exp.With]:
+    """The WITH clauses whose queries can be named where a node stands, the outermost first; none where it is in one."""
+    found: list[exp.With] = []
+    below, around = node, node.parent
+    while around is not None:
+        clause = around.args.get("with_")
+        if clause is not None and below is not clause:
+            found.insert(0, clause)
+        below, around = around, around.parent
+    own = node.args.get("with_")
+    return [*found, own] if own is not None else found
+
+
 def _named(queries: list[exp.CTE], name: str) -> exp.CTE | None:
     return next((cte for cte in reversed(queries) if cte.alias.casefold() == name), None)

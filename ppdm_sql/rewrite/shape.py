@@ -38,19 +38,24 @@ def check_structure(query: Query) -> Query:
     for part in ("pivots", "joins", "sample", "laterals", "when"):
         if query.table.args.get(part):
             refuse(query.sql, query.table, "only the table itself can be read from a release yet.", "Name it alone.")
-    for call in tree.find_all(exp.Anonymous):
-        if call.name.casefold() in query.aggregate_names:
-            why = "this aggregate, or macro, is not one that can be reconstructed."
-            refuse(query.sql, call, why, "Use COUNT, SUM, AVG, VAR, STDDEV, COVAR or CORR.")
-    for node in tree.find_all(exp.Dot):
-        why = "a function called like a method hides what it is called on."
-        refuse(query.sql, node, why, "Write it as function(column).")
-    for node in tree.find_all(exp.Columns, exp.PositionalColumn, exp.Star):
-        if not _plain_star(node):
-            refuse(query.sql, node, "it stands for columns without naming them.", "Name the columns.")
+    check_clear(query.sql, tree, query.aggregate_names)
     if query.table.args.get("alias") is not None and query.table.args["alias"].args.get("columns"):
         refuse(query.sql, query.table, "renaming a release's columns is not supported yet.", "Name them in SELECT.")
     return query
+
+
+def check_clear(sql: str, tree: exp.Expr, aggregate_names: frozenset[str]) -> None:
+    """Refuse what hides which columns are read, or what is done with them."""
+    for call in tree.find_all(exp.Anonymous):
+        if call.name.casefold() in aggregate_names:
+            why = "this aggregate, or macro, is not one that can be reconstructed."
+            refuse(sql, call, why, "Use COUNT, SUM, AVG, VAR, STDDEV, COVAR or CORR.")
+    for dot in tree.find_all(exp.Dot):
+        why = "a function called like a method hides what it is called on."
+        refuse(sql, dot, why, "Write it as function(column).")
+    for node in tree.find_all(exp.Columns, exp.PositionalColumn, exp.Star):
+        if not _plain_star(node):
+            refuse(sql, node, "it stands for columns without naming them.", "Name the columns.")
 
 
 def _plain_star(node: exp.Expr) -> bool:
@@ -70,7 +75,7 @@ def split_where(query: Query) -> Query:
     parts = conjuncts(where.this if where is not None else None)
     exact = tuple(part for part in parts if not query.perturbed_in(part))
     hidden = tuple(part for part in parts if query.perturbed_in(part))
-    return replace(query, exact=exact, hidden=hidden)
+    return replace(query, exact=exact, hidden=(*query.given, *hidden))
 
 
 def is_aggregate(query: Query) -> bool:
@@ -97,7 +102,7 @@ def touches_perturbed(query: Query) -> bool:
     tree = query.tree
     ours = any(node.name.lower() in PPDM_FUNCTIONS for node in tree.find_all(exp.Anonymous))
     star = any(item.is_star for item in tree.expressions)
-    return ours or star or bool(query.perturbed_in(tree))
+    return ours or star or bool(query.given) or bool(query.perturbed_in(tree))
 
 
 def check_rows(query: Query) -> Query:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from beside import exact_tables
 from rewrite.case_files import Case, read_cases
 
 import ppdm_sql
@@ -16,7 +17,7 @@ from ppdm_sql.errors import PpdmError, Unsupported
 from ppdm_sql.rewrite.parse import parse
 
 CASES = read_cases()
-MANY_KINDS = ("sums", "domain_groups", "structure", "grouping_sets", "spanning", "quantiles")
+MANY_KINDS = ("sums", "domain_groups", "structure", "grouping_sets", "spanning", "quantiles", "joins", "unions")
 """Files with aggregates that Bayes does not reconstruct among them."""
 ACCEPTED = [case for case in CASES if case.accepted]
 BOUNDS = re.compile(r"ppdm_(?:low|high)\(")
@@ -32,10 +33,13 @@ def plain(sql: str) -> str:
     return re.sub(r"\b(everybody|indirect)\b(?! FROM)", "people", BOUNDS.sub("(", ERROR.sub("0.0", sql)))
 
 
-def opened(path: Path) -> Connection:
+def opened(path: Path, beside: dict[str, Path]) -> Connection:
     con = ppdm_sql.connect(":memory:")
     con.execute(f"ATTACH '{path}' AS release (READ_ONLY); USE release")
+    for name, other in beside.items():
+        con.execute(f"ATTACH '{other}' AS {name} (READ_ONLY)")
     con.execute("CREATE TEMP TABLE plain AS SELECT range AS x FROM range(10)")
+    con._con.execute(exact_tables("release.main.people", "TEMP"))
     con._con.execute("CREATE TEMP VIEW everybody AS SELECT * FROM release.main.people")
     con._con.execute("CREATE TEMP VIEW indirect AS SELECT * FROM everybody")
     con._con.execute("CREATE TEMP MACRO leak() AS TABLE SELECT avg(age) FROM release.main.people")
@@ -43,14 +47,14 @@ def opened(path: Path) -> Connection:
 
 
 @pytest.fixture(scope="module")
-def exact(release) -> Iterator[Connection]:
-    with opened(release(1.0)) as con:
+def exact(release, beside) -> Iterator[Connection]:
+    with opened(release(1.0), beside(1.0)) as con:
         yield con
 
 
 @pytest.fixture(scope="module")
-def half(release) -> Iterator[Connection]:
-    with opened(release(0.5)) as con:
+def half(release, beside) -> Iterator[Connection]:
+    with opened(release(0.5), beside(0.5)) as con:
         yield con
 
 
@@ -115,8 +119,8 @@ def test_result_columns_have_the_names_that_duckdb_gives(case, exact, original):
 
 
 @pytest.mark.parametrize("case", ACCEPTED, ids=named)
-def test_rewriting_leaves_the_input_alone_and_gives_sql_that_parses(case, release):
-    with opened(release(0.5)) as con:
+def test_rewriting_leaves_the_input_alone_and_gives_sql_that_parses(case, release, beside):
+    with opened(release(0.5), beside(0.5)) as con:
         before = parse(case.sql)
         con.sql(case.sql)
         assert parse(case.sql) == before
@@ -127,6 +131,6 @@ def test_rewriting_leaves_the_input_alone_and_gives_sql_that_parses(case, releas
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.expect], ids=named)
-def test_the_sql_that_runs(case, release):
-    with opened(release(0.5)) as con:
+def test_the_sql_that_runs(case, release, beside):
+    with opened(release(0.5), beside(0.5)) as con:
         assert con.explain(case.sql).split("SQL:\n")[1].split() == case.expect.split()

@@ -13,10 +13,11 @@ import duckdb
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from beside import RELEASES, partition, partition_policy
 from people import people, policy
 from rewrite.case_files import FOLDER, read_cases
+from rewrite.test_cases import opened
 
-import ppdm_sql
 from ppdm_sql.publishing.release import publish
 
 
@@ -24,9 +25,13 @@ def main() -> None:
     """Publish the people once, and explain every such case."""
     with tempfile.TemporaryDirectory() as folder, duckdb.connect() as source:
         source.register("generated", people(1000))
-        relation = source.sql("SELECT * REPLACE (grade::ENUM('low', 'middle', 'high') AS grade) FROM generated")
-        publish(relation, policy(0.5), to=f"{folder}/people.duckdb", key=f"{folder}/key")
-        with ppdm_sql.connect(f"{folder}/people.duckdb") as con:
+        enum = "grade::ENUM('low', 'middle', 'high') AS grade"
+        source.execute(f"CREATE TABLE people AS SELECT * REPLACE ({enum}) FROM generated")
+        paths = {name: Path(folder) / f"{name}.duckdb" for name in ("people", *RELEASES)}
+        publish(source.table("people"), policy(0.5), to=paths["people"], key=f"{folder}/key")
+        for name in RELEASES:
+            publish(source.sql(partition(name)), partition_policy(name, 0.5), to=paths[name], key=f"{folder}/key")
+        with opened(paths.pop("people"), paths) as con:
             for case in read_cases():
                 if case.expect is not None:
                     path = FOLDER / f"{case.file}.sql"
