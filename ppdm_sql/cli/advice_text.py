@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from ppdm_sql.cli.output import table
 from ppdm_sql.policy import Policy
 from ppdm_sql.policy.retention import Retention, gamma_for_breach
-from ppdm_sql.privacy import Advice, ColumnAdvice, UniformChannel, highest_posterior, statements
+from ppdm_sql.privacy import Advice, ColumnAdvice, highest_posterior, statements
 from ppdm_sql.privacy.statements import UNLIKELY, percent
 from ppdm_sql.privacy.wishes import Wishes
 
@@ -87,9 +87,9 @@ def _promises(advice: Advice) -> Iterator[str]:
     """What each column promises, where that was not asked for."""
     if advice.wishes.promise is None:
         for column in advice.columns:
-            if column.retain is not None and column.size is not None:
-                said = statements(UniformChannel(column.retain, column.size))
-                yield "\n".join([f"{column.name}, kept with {column.retain:.4g}:", *(f"  {line}" for line in said)])
+            if (channel := column.channel) is not None:
+                said = statements(channel)
+                yield "\n".join([f"{column.name}, kept with {channel.retain:.4g}:", *(f"  {line}" for line in said)])
 
 
 def _remedies(column: ColumnAdvice, wishes: Wishes) -> str:

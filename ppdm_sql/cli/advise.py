@@ -63,6 +63,8 @@ def _write(text: str, path: Path, replace: bool) -> None:
 
 def _body(advice: Advice) -> dict[str, Any]:
     columns = [asdict(column) | {"epsilon": column.epsilon} for column in advice.columns]
+    for column in columns:
+        del column["weights"]  # up to thousands, and as the policy has them
     return asdict(advice) | {"columns": columns, "levels": dict(advice.levels), "both": advice.both}
 
 

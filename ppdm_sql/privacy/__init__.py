@@ -11,7 +11,7 @@ from ppdm_sql.privacy.accuracy import (
     rows_for_error,
     states_error,
 )
-from ppdm_sql.privacy.advice import Advice, ColumnAdvice, Remedies, advise
+from ppdm_sql.privacy.advice import Advice, ColumnAdvice, advise
 from ppdm_sql.privacy.amplification import epsilon, epsilon_of_row, gamma_of_row
 from ppdm_sql.privacy.bounds import bound_error, bound_rows, condition_number, likely_error
 from ppdm_sql.privacy.breaches import excludes_breach, highest_posterior, lowest_posterior
@@ -41,6 +41,7 @@ from ppdm_sql.privacy.information import (
     worst_case_information,
 )
 from ppdm_sql.privacy.posterior import best_guesses, guess_rate, output_distribution, posterior, property_posterior
+from ppdm_sql.privacy.remedies import Remedies
 from ppdm_sql.privacy.statements import statements
 from ppdm_sql.privacy.subsets import (
     excludes_subset_breach,
@@ -50,6 +51,7 @@ from ppdm_sql.privacy.subsets import (
     safe_relative_prior,
     safe_relative_prior_of_row,
     safe_retention,
+    safe_retention_of_row,
     seen_posterior,
 )
 
@@ -104,6 +106,7 @@ __all__ = [
     "safe_relative_prior",
     "safe_relative_prior_of_row",
     "safe_retention",
+    "safe_retention_of_row",
     "seen_posterior",
     "statements",
     "states_error",

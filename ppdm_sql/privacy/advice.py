@@ -9,30 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from ppdm_sql.errors import PolicyError
+from ppdm_sql.policy.mechanisms.custom import CustomPolicy
 from ppdm_sql.policy.model import ColumnPolicy, Policy
-from ppdm_sql.policy.retention import Retention, gamma_of_retention
+from ppdm_sql.policy.retention import Retention
 from ppdm_sql.policy.sizes import domain_size
-from ppdm_sql.privacy.accuracy import count_error, retention_for_error, rows_for_error
-from ppdm_sql.privacy.bounds import bound_error, likely_error
-from ppdm_sql.privacy.breaches import highest_posterior
-from ppdm_sql.privacy.coarsening import coarser_domain
-from ppdm_sql.privacy.statements import UNLIKELY
-from ppdm_sql.privacy.subsets import safe_relative_prior
+from ppdm_sql.privacy.accuracy import count_error, retention_for_error
+from ppdm_sql.privacy.bounds import bound_error, condition_number, likely_error
+from ppdm_sql.privacy.channel import RetentionChannel, UniformChannel
+from ppdm_sql.privacy.remedies import Remedies, find_remedies, gamma_at
 from ppdm_sql.privacy.wishes import Wishes, advised_columns, promise_of_each, rounded_down, rounded_up
 
 MISS = 0.05
 """Errors "with 95 %" are exceeded this often."""
-
-
-@dataclass(frozen=True)
-class Remedies:
-    """What would give the error asked for; each is enough by itself. None where nothing of the kind would."""
-
-    values: int | None
-    domain: str | None
-    rows: int | None
-    gamma: float
-    relative_prior: float | None
 
 
 @dataclass(frozen=True)
@@ -43,11 +31,12 @@ class ColumnAdvice:
     least that gives the error where only that was asked, else the declared one. `error` is the standard error of a
     count by conditions on columns kept as this one, as a share of all rows, and `needed` the retention that the error
     asked for takes. What cannot be known before the column's type is, is None. `levels` are the column's own, lowered
-    to `retain` where they are above it and a promise was asked for.
+    to `retain` where they are above it and a promise was asked for. `weights` are those of uneven draws.
     """
 
     name: str
     size: int | None
+    weights: tuple[float, ...]
     condition: str
     declared: float | None
     promise: Retention | None
@@ -56,6 +45,7 @@ class ColumnAdvice:
     error: float | None
     likely_error: float | None
     bound_error: float | None
+    condition_number: float | None
     needed: float | None
     both: bool | None
     remedies: Remedies | None
@@ -66,10 +56,19 @@ class ColumnAdvice:
         """The logarithm of gamma."""
         return None if self.gamma is None else math.log(self.gamma)
 
+    @property
+    def channel(self) -> UniformChannel | RetentionChannel | None:
+        """The column at the advised retention; None where it is not known."""
+        if self.retain is None or (self.size is None and not self.weights):
+            return None
+        if self.weights:
+            return RetentionChannel(self.retain, np.asarray(self.weights) / math.fsum(self.weights))
+        return UniformChannel(self.retain, self.size or 1)
+
 
 @dataclass(frozen=True)
 class Advice:
-    """All columns that are kept or replaced evenly, and the row they make.
+    """All columns that are kept or replaced, and the row they make.
 
     `others` are perturbed columns of other mechanisms, on which there is no advice. `row_epsilon` is the sum over the
     columns, `row_error` the standard error of the worst count by as many conditions as were asked for; None where
@@ -164,13 +163,15 @@ def advise(
 
 def _column(column: ColumnPolicy, wishes: Wishes, promise: Retention | None, type_name: str | None) -> ColumnAdvice:
     size = domain_size(column, type_name)
-    drawn = size.drawn
+    weights = column.all_weights if isinstance(column, CustomPolicy) else ()
+    drawn = len(weights) or size.drawn
+    spread = math.fsum(weights) / min(weights) if weights else drawn
     needed = None if wishes.error is None else _needed(wishes, wishes.error)
-    declared = _probability(column.retention, drawn)
+    declared = _probability(column.retention, spread)
     advised = promise
     if promise is None:
         advised = column.retention if needed is None else Retention("retain", min(1.0, rounded_up(needed)))
-    retain = _probability(advised, drawn)
+    retain = _probability(advised, spread)
     if retain == 0:
         raise PolicyError(f"column {column.name!r}: the privacy asked for keeps nothing of it at all.")
     error = None if retain is None else _error(retain, wishes)
@@ -178,41 +179,26 @@ def _column(column: ColumnPolicy, wishes: Wishes, promise: Retention | None, typ
     return ColumnAdvice(
         name=column.name,
         size=drawn,
-        condition=size.condition,
+        weights=weights,
+        condition="" if weights else size.condition,
         declared=declared,
         promise=advised,
         retain=retain,
-        gamma=None if retain is None or drawn is None else _gamma(retain, drawn),
+        gamma=None if retain is None or spread is None else gamma_at(retain, spread),
         error=error,
         likely_error=None if error is None else float(likely_error(error, MISS)),
         bound_error=None if retain is None or wishes.predicates > 1 else float(bound_error(wishes.rows, retain, MISS)),
+        condition_number=None if retain is None else _magnified(retain, wishes),
         needed=needed,
         both=both,
-        remedies=_remedies(column, drawn, retain, needed, wishes) if both is False else None,
+        remedies=_remedies(column, spread, retain, wishes) if both is False else None,
         levels=dict(column.levels) if promise is None else _capped(column.levels, retain),
     )
 
 
-def _remedies(
-    column: ColumnPolicy, drawn: int | None, retain: float | None, needed: float | None, wishes: Wishes
-) -> Remedies:
-    assert drawn is not None and retain is not None and needed is not None and wishes.error is not None
-    assert column.domain is not None
-    gamma = _gamma(retain, drawn)
-    # p (m - 1 + gamma) <= gamma - 1, for the retention p that is needed; NULL may be one of the m values.
-    values = math.floor((gamma - 1) * (1 - needed) / needed * (1 + 1e-12))
-    domain = coarser_domain(column.domain, values - (column.nulls == "value"))
-    alike = np.full(wishes.predicates, retain)
-    rows = float(rows_for_error(wishes.error, alike, wishes.selectivity, wishes.selectivity))
-    rho1, rho2 = wishes.breach or (UNLIKELY, float(highest_posterior(gamma, UNLIKELY)))
-    relative = safe_relative_prior(needed, rho1, rho2) if rho1 < rho2 < 1 else None
-    return Remedies(
-        values=None if domain is None else values,
-        domain=domain,
-        rows=int(rows) if math.isfinite(rows) else None,
-        gamma=_gamma(needed, drawn),
-        relative_prior=relative,
-    )
+def _remedies(column: ColumnPolicy, spread: float | None, retain: float | None, wishes: Wishes) -> Remedies:
+    assert spread is not None and retain is not None and wishes.error is not None
+    return find_remedies(column, spread, retain, _needed(wishes, wishes.error), wishes)
 
 
 def _levels(policy: Policy, columns: Sequence[ColumnAdvice]) -> dict[str, float]:
@@ -246,12 +232,13 @@ def _error(retain: float, wishes: Wishes) -> float:
     return float(count_error(wishes.rows, alike, wishes.selectivity, wishes.selectivity))
 
 
-def _gamma(retain: float, size: int) -> float:
-    return 1.0 if size == 1 else gamma_of_retention(retain, size)
+def _magnified(retain: float, wishes: Wishes) -> float:
+    with np.errstate(over="ignore"):
+        return float(condition_number(np.full(wishes.predicates, retain), wishes.selectivity))
 
 
-def _probability(retention: Retention | None, size: int | None) -> float | None:
+def _probability(retention: Retention | None, spread: float | None) -> float | None:
     """The retention, None where it needs a size that is not known."""
-    if retention is None or (size is None and retention.asked != "retain"):
+    if retention is None or (spread is None and retention.asked != "retain"):
         return None
-    return retention.probability(size or 1)
+    return retention.probability(spread or 1)

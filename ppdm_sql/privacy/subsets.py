@@ -135,6 +135,36 @@ def safe_relative_prior_of_row(
     return math.inf if stays == 0 else rho2 * (1 - rho1) * drawn / ((1 - rho2) * stays)
 
 
+def safe_retention_of_row(columns: int, relative_prior: float, rho1: float, rho2: float, share: float = 0.0) -> float:
+    """The largest retention of each column, the same for all, that excludes (s, rho1, rho2) breaches of their sets.
+
+    Parameters
+    ----------
+    columns : int
+        How many columns a set is of.
+    relative_prior : float
+        s, of the joint set.
+    rho1, rho2 : float
+    share : float, optional
+        The replacing distribution's share of the set in each column; 0 is the limit for small sets.
+
+    Returns
+    -------
+    float
+        0 where no retention does.
+
+    Examples
+    --------
+    >>> round(safe_retention_of_row(2, 273.6, 0.1, 0.95), 9)
+    0.2
+    """
+    _check(0.0, rho1, rho2)
+    if columns < 1 or not relative_prior > 0 or not 0 <= share <= 1:
+        raise ValueError("give at least one column, a relative prior above 0, and a share in [0, 1]")
+    odds = math.pow(relative_prior * (1 - rho2) / (rho2 * (1 - rho1)), 1 / columns)
+    return max(0.0, (1 - odds * share) / (1 + odds * (1 - share)))
+
+
 def identity_posterior(retain: ArrayLike, prior: ArrayLike) -> Array:
     """Identity perturbation and swapping, where draws follow the data: what a set becomes when it is seen.
 

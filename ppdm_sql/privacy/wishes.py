@@ -10,7 +10,9 @@ from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy.model import ColumnPolicy, Policy
 from ppdm_sql.policy.retention import STRICTLY_BELOW, Retention, check_breach, check_retention, gamma_for_breach
 
-ADVISED = "uniform"
+ADVISED = ("uniform", "custom")
+"""Mechanisms that keep a value or replace it, by a distribution that the policy itself declares."""
+_ADVISED = " or ".join(ADVISED)
 _DIGITS = 6
 
 
@@ -56,10 +58,10 @@ class Wishes:
             raise PolicyError(
                 "a row as a whole gets the privacy that is asked for: give rho1 and rho2, gamma or epsilon."
             )
-        others = [c.name for c in policy.perturbed if c.mechanism != ADVISED]
+        others = [c.name for c in policy.perturbed if c.mechanism not in ADVISED]
         if whole_row and others:
             raise PolicyError(
-                f"column {others[0]!r} is not of mechanism {ADVISED!r}, so what is promised of a row as a whole is not "
+                f"column {others[0]!r} is not of mechanism {_ADVISED}, so what is promised of a row as a whole is not "
                 "known: ask for privacy of each column."
             )
         if rows < 1:
@@ -70,18 +72,18 @@ class Wishes:
             raise PolicyError(f"selectivity = {selectivity:g} must be above 0 and below 1: a share of the rows.")
         columns = len(advised_columns(policy))
         if not columns:
-            raise PolicyError(f"the policy has no column of mechanism {ADVISED!r}, so there is nothing to advise on.")
+            raise PolicyError(f"the policy has no column of mechanism {_ADVISED}, so there is nothing to advise on.")
         if not 1 <= predicates <= columns:
             raise PolicyError(
                 f"predicates = {predicates} must be from 1 to {columns}, the number of columns of mechanism "
-                f"{ADVISED!r}: each condition is on a column of its own."
+                f"{_ADVISED}: each condition is on a column of its own."
             )
         return Wishes(rows, promise, whole_row, error, predicates, selectivity)
 
 
 def advised_columns(policy: Policy) -> tuple[ColumnPolicy, ...]:
     """The columns that can be advised on: their channel is known from the policy alone."""
-    return tuple(column for column in policy.perturbed if column.mechanism == ADVISED)
+    return tuple(column for column in policy.perturbed if column.mechanism in ADVISED)
 
 
 def promise_of_each(wishes: Wishes, columns: int) -> Retention | None:

@@ -6,6 +6,8 @@ import itertools
 
 import numpy as np
 
+from ppdm_sql.privacy import MatrixChannel, RetentionChannel, UniformChannel
+
 Array = np.ndarray
 
 
@@ -25,6 +27,19 @@ def channels(rng: np.random.Generator, inputs: int, outputs: int, count: int) ->
     """Random matrices of transition probabilities, all of them positive; shape (count, inputs, outputs)."""
     drawn = rng.dirichlet(np.full(outputs, 0.7), (count, inputs)) + 1e-3
     return drawn / drawn.sum(axis=2, keepdims=True)
+
+
+def retaining_channels(rng: np.random.Generator, size: int) -> list[UniformChannel | RetentionChannel]:
+    """One with even draws, one with uneven ones."""
+    return [
+        UniformChannel(rng.uniform(0.05, 0.9), size),
+        RetentionChannel(rng.uniform(0.05, 0.9), rng.dirichlet(np.full(size, 2.0))),
+    ]
+
+
+def some_channels(rng: np.random.Generator, size: int) -> list[UniformChannel | RetentionChannel | MatrixChannel]:
+    """Of every kind; the matrices have one output more than inputs."""
+    return [*retaining_channels(rng, size), *(MatrixChannel(m) for m in channels(rng, size, size + 1, 3))]
 
 
 def beliefs(prior: Array, matrix: Array, sets: Array) -> tuple[Array, Array]:

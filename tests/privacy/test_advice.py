@@ -206,6 +206,41 @@ def test_a_level_of_its_own_does_not_lower_that_of_others():
     assert by_name(advice)["x"].levels["boss"] < 1e-5
 
 
+CUSTOM = {
+    "mechanism": "custom",
+    "replace": {"values": ["a", "b", "c"], "weights": [6, 3, 1], "null": 2},
+    "nulls": "value",
+    "retain": 0.3,
+}
+
+
+def test_uneven_draws():
+    """The rarest value, drawn once in twelve, counts as if there were twelve values."""
+    policy = load_policy({"table": "t", "columns": {"x": CUSTOM}})
+    [column] = advise(policy, rows=ROWS, gamma=9).columns
+    assert (column.size, column.retain) == (4, pytest.approx(retention_for_gamma(9, 12)))
+    assert column.channel.gamma == pytest.approx(9)
+    assert column.gamma == pytest.approx(9)
+    assert column.channel.shares.tolist() == pytest.approx([0.5, 0.25, 1 / 12, 1 / 6])
+    [column] = advise(policy, rows=1000, gamma=9, error=0.029).columns
+    assert (column.remedies.values, column.remedies.domain) == (8, "weights of which none is less than 1 in 8")
+    [column] = advise(policy, rows=1000, gamma=3, error=0.029).columns
+    assert column.remedies.domain is None
+    [column] = advise(policy, rows=1000, gamma=4.1, error=0.029).columns
+    assert column.remedies.domain == "groups of its 3 values, at most 2 of them, drawn evenly"
+
+
+def test_columns_of_other_mechanisms_are_left_out_and_said_to_be():
+    noisy = {"mechanism": "gaussian", "noise": 0.5, "step": 1}
+    policy = load_policy({"table": "t", "columns": {"x": CUSTOM, "y": noisy}})
+    advice = advise(policy, rows=ROWS, gamma=9)
+    assert ([c.name for c in advice.columns], advice.others, advice.row_epsilon) == (["x"], ("y",), None)
+    with pytest.raises(PolicyError, match="'y' is not of mechanism uniform or custom"):
+        advise(policy, rows=ROWS, gamma=9, whole_row=True)
+    with pytest.raises(PolicyError, match="from 1 to 1"):
+        advise(policy, rows=ROWS, predicates=2)
+
+
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
@@ -231,7 +266,7 @@ def test_what_cannot_be_meant(asked, message):
 
 
 def test_a_policy_that_perturbs_nothing():
-    with pytest.raises(PolicyError, match="no column of mechanism 'uniform'"):
+    with pytest.raises(PolicyError, match="no column of mechanism uniform or custom"):
         advise(load_policy({"table": "t"}), rows=10)
 
 

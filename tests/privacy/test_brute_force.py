@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from brute_force import beliefs, channels, priors, properties
+from brute_force import beliefs, priors, properties, some_channels
 
 from ppdm_sql.privacy import (
     MatrixChannel,
-    RetentionChannel,
-    UniformChannel,
     epsilon_of_row,
     excludes_breach,
     gamma_for_growth,
@@ -29,20 +27,17 @@ from ppdm_sql.privacy import (
 ROUNDING = 1e-9
 
 
-def some_channels(rng: np.random.Generator, size: int) -> list:
-    """Of every kind; the matrices have one output more than inputs."""
-    return [
-        UniformChannel(rng.uniform(0.05, 0.9), size),
-        RetentionChannel(rng.uniform(0.05, 0.9), rng.dirichlet(np.full(size, 2.0))),
-        *(MatrixChannel(m) for m in channels(rng, size, size + 1, 3)),
-    ]
-
-
 def extremes(channel) -> tuple[int, int, int]:
     """The output whose ratio gamma is, and the two inputs that it is the ratio of."""
     matrix = channel.matrix()
     output = int(np.argmax(matrix.max(axis=0) / matrix.min(axis=0)))
     return output, int(np.argmax(matrix[:, output])), int(np.argmin(matrix[:, output]))
+
+
+def just_out_of_reach(gamma: float) -> list[tuple[float, float]]:
+    """Breaches that are barely excluded, and barely not."""
+    pairs = [(rho1, float(highest_posterior(gamma, rho1))) for rho1 in (0.02, 0.2, 0.5)]
+    return [(rho1, rho2 + shift * (1 - rho2)) for rho1, rho2 in pairs for shift in (1e-5, -1e-5, 1e-9)]
 
 
 def two_point(size: int, first: int, second: int, share: float) -> np.ndarray:
@@ -91,17 +86,19 @@ def test_statement_1_excludes_breaches_both_ways(size):
     for channel in some_channels(rng, size):
         before, after = beliefs(prior, channel.matrix(), sets)
         highest, lowest = after.max(axis=2), after.min(axis=2)
-        for rho1, rho2 in np.sort(rng.uniform(0.01, 0.99, (40, 2)), axis=1):
+        output, likeliest, rarest = extremes(channel)
+        for rho1, rho2 in [*np.sort(rng.uniform(0.01, 0.99, (40, 2)), axis=1), *just_out_of_reach(channel.gamma)]:
+            worst = posterior(channel, two_point(size, likeliest, rarest, rho1), output)
+            best = posterior(channel, two_point(size, likeliest, rarest, 1 - rho2), output)
             if excludes_breach(channel.gamma, rho1, rho2):
                 excluded += 1
+                assert worst[likeliest] < rho2
+                assert best[rarest] > rho1
                 assert not ((before <= rho1) & (highest >= rho2)).any()
                 assert not ((before >= rho2) & (lowest <= rho1)).any()
             else:
                 # and the condition is no stricter than it must be: there is a prior with both breaches
-                output, likeliest, rarest = extremes(channel)
-                worst = posterior(channel, two_point(size, likeliest, rarest, rho1), output)
                 assert worst[likeliest] >= rho2 - ROUNDING
-                best = posterior(channel, two_point(size, likeliest, rarest, 1 - rho2), output)
                 assert best[rarest] <= rho1 + ROUNDING
     assert excluded > 10
 

@@ -23,6 +23,7 @@ from ppdm_sql.privacy import (
     safe_prior,
     safe_relative_prior,
     safe_relative_prior_of_row,
+    safe_retention_of_row,
     worst_case_information,
 )
 
@@ -96,6 +97,13 @@ def test_olap_rare_sets():
 def test_olap_two_columns():
     assert math.floor(safe_relative_prior_of_row([0.2, 0.2], 0.1, 0.95)) == 273
     assert safe_relative_prior_of_row([0.2, 0.2], 0.1, 0.95, [0.001, 0.001]) < 273
+
+
+def test_olap_section_7():
+    """Sets of a tenth of each domain, from 0.5 to 0.95: rare ones allow a retention of 0.8, all of them 0.3."""
+    for columns, most in ((2, 15), (3, 30)):
+        assert safe_retention_of_row(columns, 0.1, 0.5, 0.95, share=0.1) > 0.8
+        assert safe_retention_of_row(columns, most, 0.5, 0.95, share=0.1) > 0.3
 
 
 def test_small_domains_table_1():

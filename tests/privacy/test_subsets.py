@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from brute_force import beliefs, priors, properties
+from brute_force import beliefs, priors, properties, retaining_channels
 
 from ppdm_sql.privacy import (
     RetentionChannel,
@@ -19,17 +19,11 @@ from ppdm_sql.privacy import (
     safe_relative_prior,
     safe_relative_prior_of_row,
     safe_retention,
+    safe_retention_of_row,
     seen_posterior,
 )
 
 ROUNDING = 1e-9
-
-
-def some_channels(rng: np.random.Generator, size: int) -> list:
-    return [
-        UniformChannel(rng.uniform(0.05, 0.9), size),
-        RetentionChannel(rng.uniform(0.05, 0.9), rng.dirichlet(np.full(size, 2.0))),
-    ]
 
 
 def seen_in(prior: np.ndarray, matrix: np.ndarray, sets: np.ndarray) -> np.ndarray:
@@ -42,7 +36,7 @@ def seen_in(prior: np.ndarray, matrix: np.ndarray, sets: np.ndarray) -> np.ndarr
 def test_the_posterior_of_a_set_that_is_seen(size):
     rng = np.random.default_rng(size)
     sets, prior = properties(size), priors(rng, size, 2000)
-    for channel in some_channels(rng, size):
+    for channel in retaining_channels(rng, size):
         before, share = prior @ sets.T, channel.shares @ sets.T
         after = seen_in(prior, channel.matrix(), sets)
         assert np.allclose(after, seen_posterior(channel.retain, before / share, before))
@@ -53,7 +47,7 @@ def test_theorem_4_is_never_broken(size):
     rng = np.random.default_rng(10 + size)
     sets, prior = properties(size), priors(rng, size, 1000)
     threatened = 0
-    for channel in some_channels(rng, size):
+    for channel in retaining_channels(rng, size):
         before = prior @ sets.T
         relative = before / (channel.shares @ sets.T)
         after = seen_in(prior, channel.matrix(), sets)
@@ -72,7 +66,7 @@ def test_the_same_bound_holds_for_every_property_where_no_single_value_is_common
     """The relative prior of single values bounds what any output tells of any property."""
     rng = np.random.default_rng(20 + size)
     sets, prior = properties(size), priors(rng, size, 2000)
-    for channel in some_channels(rng, size):
+    for channel in retaining_channels(rng, size):
         before, after = beliefs(prior, channel.matrix(), sets)
         most = (prior / channel.shares).max(axis=1)
         bound = seen_posterior(channel.retain, most[:, None], before)
@@ -158,3 +152,13 @@ def test_theorem_5_is_never_broken_and_tight(sizes):
             bound = safe_relative_prior_of_row(retains, rho1, reached, shares)
             slack.append(abs(rho1 / np.prod(shares) / bound - 1))
     assert np.max(slack) < 1e-9
+
+
+def test_the_retention_for_a_row_is_the_one_whose_bound_it_is():
+    rng = np.random.default_rng(9)
+    for _ in range(200):
+        retain, share, columns = float(rng.uniform(0.05, 0.95)), float(rng.uniform(0, 0.5)), int(rng.integers(1, 5))
+        rho1, rho2 = np.sort(rng.uniform(0.01, 0.99, 2))
+        bound = safe_relative_prior_of_row([retain] * columns, rho1, rho2, [share] * columns)
+        assert safe_retention_of_row(columns, bound, rho1, rho2, share) == pytest.approx(retain)
+    assert safe_retention_of_row(2, 1e9, 0.1, 0.5, 0.5) == 0
