@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ppdm_sql.auditing.priors import drawn
 from ppdm_sql.policy import BoundColumn
 from ppdm_sql.policy.domain import Grid
-from ppdm_sql.policy.domain_words import describe_point
+from ppdm_sql.policy.domain_words import describe_point, describe_value
 from ppdm_sql.privacy.collusion import Numbers
 
 CERTAIN = 0.95
@@ -143,7 +143,7 @@ def _sets(column: BoundColumn, values: Numbers, counts: Numbers) -> Iterator[_Se
     for place in np.argsort(-counts, kind="stable")[:COMMONEST]:
         members = np.zeros(len(values), dtype=np.bool_)
         members[place] = True
-        yield _Set(value_words(column, int(values[place])), members, 1)
+        yield _Set(describe_value(column, int(values[place])), members, 1)
 
 
 def _bulk(column: BoundColumn, grid: Grid, values: Numbers, counts: Numbers) -> Iterator[_Set]:
@@ -206,13 +206,3 @@ def _calendar(grid: Grid, values: Numbers, inside: Flags) -> Iterator[_Set]:
         members = np.zeros(len(values), dtype=np.bool_)
         members[inside] = flags[values[inside]]
         yield _Set(words, members, int(flags.sum()))
-
-
-def value_words(column: BoundColumn, number: int) -> str:
-    """A value of a domain, for a reader."""
-    if number >= column.domain.size:
-        return "NULL"
-    if isinstance(column.domain, Grid):
-        return describe_point(column, column.domain.low + number * column.domain.step)
-    value = column.domain.values[number]
-    return str(value).lower() if isinstance(value, bool) else str(value)

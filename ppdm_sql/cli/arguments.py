@@ -65,12 +65,23 @@ def _parser() -> Parser:
     shell = _command(commands, "shell", "a prompt that answers SQL on a release")
     shell.add_argument("release", metavar="RELEASE", help="a release, *.duckdb or *.parquet")
 
+    _report(_command(commands, "report", "one page on what a policy or a release protects, and what it costs"))
     _attack(_command(commands, "attack", "what the best guess of every row gets right, against the original"))
     _mine(_command(commands, "mine", "decision trees from a release, built on answers alone"))
 
     keygen = _command(commands, "keygen", "write a fresh secret key")
     keygen.add_argument("file", metavar="FILE", help="a file that does not exist yet")
     return parser
+
+
+def _report(report: Parser) -> None:
+    report.add_argument("target", metavar="RELEASE", help="a release, or a policy (*.toml)")
+    report.add_argument("-o", "--output", required=True, metavar="PAGE", help="the page, *.html")
+    report.add_argument("--source", metavar="T", help="the original: adds true answers, guesses and an audit")
+    report.add_argument("--level", metavar="NAME", help="one of a policy's levels")
+    report.add_argument("--rows", type=_whole, metavar="N", help="rows of a policy's table, without --source (100000)")
+    report.add_argument("--table", metavar="NAME", help="which table, where a release holds several")
+    report.add_argument("--replace", action="store_true", help="write over a page that is already there")
 
 
 def _attack(attack: Parser) -> None:
@@ -84,6 +95,8 @@ def _attack(attack: Parser) -> None:
         help="how the guesser knows how common values are (source)",
     )
     attack.add_argument("--format", choices=("text", "json"), default="text", help="how the outcome is written (text)")
+    attack.add_argument("--plot", metavar="PAGE", help="draw the outcome, too: a page, *.html")
+    attack.add_argument("--replace", action="store_true", help="write over a page that is already there")
 
 
 def _command(commands: argparse._SubParsersAction[Parser], name: str, text: str) -> Parser:
@@ -136,3 +149,9 @@ def _rows(text: str) -> int:
     if not 1_000 <= number <= 10_000_000:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1000 to 10000000")
     return number
+
+
+def _whole(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)

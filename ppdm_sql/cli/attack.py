@@ -6,10 +6,13 @@ import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from ppdm_sql.auditing import Attack, ColumnAttack, attack
 from ppdm_sql.cli.output import table
+from ppdm_sql.cli.report import check_packages
+from ppdm_sql.publishing.sources import source_files
 
 ADVERSARY = {
     "source": "knows how common each value is in the original, and guesses each column by itself",
@@ -18,13 +21,29 @@ ADVERSARY = {
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the outcome."""
+    """Print the outcome, and draw it."""
+    page = _page(arguments)
     found = attack(arguments.releases, arguments.source, table=arguments.table, prior=arguments.prior)
     if arguments.format == "json":
         print(json.dumps(_plain(found), ensure_ascii=False, allow_nan=False, indent=1))
     else:
         print(describe(found))
+    if page is not None:
+        from ppdm_sql.report.attack_page import write_attack  # noqa: PLC0415 - plots are an extra
+
+        write_attack(found, _copies(found) if len(found.releases) > 1 else (), page)
     return 0
+
+
+def _page(arguments: argparse.Namespace) -> Path | None:
+    """Where the plots go, known to be free before the work begins."""
+    if arguments.plot is None:
+        return None
+    check_packages()
+    from ppdm_sql.report.page import check_page  # noqa: PLC0415 - plots are an extra
+
+    inputs = [*map(Path, arguments.releases), *source_files(arguments.source)]
+    return check_page(arguments.plot, replace=arguments.replace, inputs=inputs)
 
 
 def describe(found: Attack) -> str:
@@ -98,8 +117,9 @@ def relation(column: ColumnAttack) -> str:
     if len(column.chains) == 1:
         strongest = max(column.chains[0], key=lambda i: column.retentions[i] or 0)
         return f"coupled by one key; release {strongest + 1} alone tells all that they tell together.{note}"
-    groups = " | ".join(" ".join(str(i + 1) for i in group) for group in column.chains)
-    return f"independent coins ({groups}): where copies agree, the value is most likely true.{note}"
+    groups = ", ".join("+".join(str(i + 1) for i in group) for group in column.chains)
+    sharing = "; those joined by + share a key" if "+" in groups else ""
+    return f"independent copies (releases {groups}{sharing}): where they agree, the value is most likely true.{note}"
 
 
 def _percent(share: float) -> float:

@@ -29,6 +29,23 @@ def describe_domain(column: BoundColumn) -> str:
     return f"{text}, or NULL" if column.nulls == "value" else text
 
 
+def describe_value(column: BoundColumn, place: int) -> str:
+    """The value at a place of the domain; NULL comes after the last.
+
+    >>> from ppdm_sql.policy.types import parse_type
+    >>> age = BoundColumn("age", parse_type("INTEGER"), Grid(17, 1, 74), 0.3, "value", "error")
+    >>> describe_value(age, 25), describe_value(age, 74)
+    ('42', 'NULL')
+    """
+    domain = column.domain
+    if place >= domain.size:
+        return "NULL"
+    if isinstance(domain, Grid):
+        return describe_point(column, domain.low + place * domain.step)
+    value = domain.values[place]
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def describe_point(column: BoundColumn, point: int) -> str:
     """A grid's point as the policy would write it."""
     if column.type.family == "date":

@@ -29,7 +29,9 @@ def test_one_release(run, demo):
 def test_two_keys_are_told(run, demo, other):
     done = run("attack", demo.release, other, "--source", demo.source)
     assert (done.code, done.err) == (0, "")
-    assert "age, hours, education, occupation, wage, married, moved: independent coins (1 | 2)" in done.out
+    assert (
+        "age, hours, education, occupation, wage, married, moved: independent copies (releases 1, 2): where" in done.out
+    )
 
 
 def test_as_json(run, demo, other):

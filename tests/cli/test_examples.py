@@ -9,6 +9,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[2] / "examples"
 EXPECTED = {
+    "attack_and_report.py": ["and the public", "heaping: salary, multiples of 50", "with no script in it"],
     "publish_and_query.py": ["F: truth", "M: truth", "Unsupported: max"],
     "parquet_release.py": ["first rows", "clinic 0: ", "clinic 2: "],
     "bayes_or_inversion.py": ["inversion  mean", "bayes      mean"],

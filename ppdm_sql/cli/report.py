@@ -1,0 +1,36 @@
+"""`ppdm-sql report`: one page on a policy or a release."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+
+from ppdm_sql.errors import PpdmError
+
+NEEDED = {"altair": "altair", "vl_convert": "vl-convert-python", "jinja2": "jinja2"}
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the page."""
+    check_packages()
+    from ppdm_sql.report.writing import report  # noqa: PLC0415 - these packages may not be there
+
+    page = report(
+        arguments.target,
+        arguments.output,
+        source=arguments.source,
+        level=arguments.level,
+        table=arguments.table,
+        rows=arguments.rows,
+        replace=arguments.replace,
+    )
+    private = "; it was made with the original, and is not for publication" if arguments.source else ""
+    print(f"page written to {page}{private}")
+    return 0
+
+
+def check_packages() -> None:
+    """Say what is missing before anything is done."""
+    missing = [package for module, package in NEEDED.items() if importlib.util.find_spec(module) is None]
+    if missing:
+        raise PpdmError(f"pages need the packages {', '.join(missing)}: pip install 'ppdm_sql[report]'.")

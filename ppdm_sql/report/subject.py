@@ -1,0 +1,99 @@
+"""What a page is about: a released table, or what a policy would make of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+
+from ppdm_sql.errors import PolicyError
+from ppdm_sql.policy import ColumnPolicy, Manifest, PerturbedColumn, Policy, ReleasedColumn, bind
+from ppdm_sql.policy.domain import Range, Values
+from ppdm_sql.policy.mechanisms import MECHANISMS
+
+ROWS = 100_000
+"""What errors are computed for where nobody said how many rows there are."""
+
+
+@dataclass(frozen=True)
+class Perturbed:
+    """A perturbed column. `bound` is None where its type is not known, and then `words` say what the policy says."""
+
+    name: str
+    mechanism: str
+    bound: PerturbedColumn | None
+    words: tuple[str, ...] = ()
+    guessed: bool = False
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A table: how many rows, which columns are perturbed, exact (None: all others) and dropped, what names a row."""
+
+    table: str
+    rows: int
+    rows_known: bool
+    level: str | None
+    perturbed: tuple[Perturbed, ...]
+    exact: tuple[str, ...] | None
+    dropped: tuple[str, ...] = ()
+    identity: tuple[str, ...] | None = None
+
+
+def subject_of_release(manifest: Manifest) -> Subject:
+    """A release says all there is to know, but for what was dropped and what names a row."""
+    columns = manifest.columns
+    return Subject(manifest.table, manifest.rows, True, manifest.level, _perturbed(columns), _exact(columns))
+
+
+def subject_of_policy(policy: Policy, level: str | None, rows: int | None) -> Subject:
+    """A policy alone: types are guessed from the domains where these look made for one."""
+    columns = tuple(_guessed(policy, column) for column in policy.perturbed)
+    known = rows is not None
+    return Subject(policy.table, rows or ROWS, known, level, columns, None, policy.dropped, policy.identity)
+
+
+def subject_of_source(policy: Policy, level: str | None, columns: Sequence[ReleasedColumn], rows: int) -> Subject:
+    """A policy with the table it is for."""
+    return Subject(
+        policy.table, rows, True, level, _perturbed(columns), _exact(columns), policy.dropped, policy.identity
+    )
+
+
+def _perturbed(columns: Sequence[ReleasedColumn]) -> tuple[Perturbed, ...]:
+    return tuple(Perturbed(c.name, c.perturbed.mechanism, c.perturbed) for c in columns if c.perturbed is not None)
+
+
+def _exact(columns: Sequence[ReleasedColumn]) -> tuple[str, ...]:
+    return tuple(c.name for c in columns if c.perturbed is None)
+
+
+def _guessed(policy: Policy, column: ColumnPolicy) -> Perturbed:
+    words = tuple(line.strip() for line in MECHANISMS[column.mechanism].explain(policy, column, None)[1:])
+    type_name = _likely_type(column)
+    bound = None
+    if type_name is not None:
+        try:
+            bound = bind(column, type_name)
+        except PolicyError:  # the guess was wrong; the policy itself was read without complaint
+            bound = None
+    return Perturbed(column.name, column.mechanism, bound, words, guessed=True)
+
+
+def _likely_type(column: ColumnPolicy) -> str | None:
+    """The type that a domain looks made for."""
+    domain = column.domain
+    if isinstance(domain, Values):
+        points: Sequence[object] = domain.values
+    elif isinstance(domain, Range):
+        points = (domain.low, domain.high)
+    else:
+        return None
+    kinds = {
+        bool: "BOOLEAN", str: "VARCHAR", datetime: "TIMESTAMP", date: "DATE", int: "HUGEINT", Decimal: "DOUBLE"
+    }  # fmt: skip
+    found = {kinds.get(type(point)) for point in points}
+    if found == {"HUGEINT", "DOUBLE"} or (isinstance(domain, Range) and isinstance(domain.step, Decimal)):
+        return "DOUBLE"
+    return found.pop() if len(found) == 1 else None
