@@ -56,8 +56,9 @@ def answer(engine: Engine, plans: Sequence[Plan], name: str = GROUPS) -> Answer:
 
 def _groups(engine: Engine, plan: Plan) -> pa.Table:
     """The groups of a plan, with what the outer SELECT reads of each."""
-    if plan.query.labels:
-        return reconstruct_domain_groups(engine, plan)
+    if plan.key_axes:
+        found = reconstruct_domain_groups(engine, plan)
+        return found.slice(0, 0) if plan.empty and not plan.query.labels else found
     if plan.method == "inversion":
         return engine.table(groups_select(plan))
     found = reconstruct_groups(engine, plan)
@@ -109,7 +110,7 @@ def statements(plan: Plan) -> list[exp.Expr]:
     """What will run on the perturbed table, for an analyst who wants to see it; of a grouping set, its groups."""
     if plan.query.sets and plan.one_statement:
         return [groups_select(plan)]
-    if plan.query.labels:
+    if plan.key_axes:
         others = tuple(axis for axis in axes_of_answer(plan) if axis not in plan.key_axes)
         scan = state_scan(plan, others) if plan.method == "bayes" else group_scan(plan).statement
         return [scan, answer_statement([plan], exp.to_table(GROUPS))]

@@ -24,6 +24,11 @@ def compile_statement(engine: EmbeddedEngine, session: Session, sql: str, parame
             "Unsupported: groups of a perturbed column are reconstructed from states, not by one statement. "
             "Run the query with ppdm_sql, or ask for one group at a time."
         )
+    if any(plan.own_axes for plan in statement.plans):
+        raise Unsupported(
+            "Unsupported: columns that are replaced by their own values are reconstructed from states, not by one "
+            "statement. Run the query with ppdm_sql."
+        )
     if statement.tree is None:
         raise QueryError("only queries on perturbed columns of a release are compiled; this one runs as it is.")
     return statement.tree.sql(dialect=dialect, pretty=True)

@@ -13,7 +13,9 @@ import pyarrow as pa
 from ppdm_sql.channels.axis import Axis
 from ppdm_sql.engines.base import Engine
 from ppdm_sql.errors import Unsupported
+from ppdm_sql.own_spread import OwnSpread
 from ppdm_sql.reconstruct import bayes_errors, invert, solve
+from ppdm_sql.rewrite.aggregates import native_name
 from ppdm_sql.rewrite.domain_groups import (
     CELLS,
     Branch,
@@ -22,10 +24,11 @@ from ppdm_sql.rewrite.domain_groups import (
     place_name,
     possible_cells,
     state_scan,
+    whole_scan,
 )
 from ppdm_sql.rewrite.plan import Plan
 from ppdm_sql.rewrite.scan import covariance_name, estimate_name, key_name
-from ppdm_sql.rewrite.states import GROUP, MAX_STATES, axes_of_answer, solved_axes, targets
+from ppdm_sql.rewrite.states import GROUP, MAX_STATES, axes_of_answer, group_statement, solved_axes, targets
 
 Array = npt.NDArray[np.float64]
 MAX_ENTRIES = 4_000_000
@@ -38,6 +41,12 @@ class _Scanned:
 
     table: pa.Table
     shape: tuple[int, ...]
+    least: int = 0
+
+    @property
+    def groups(self) -> int:
+        """The number of exact groups; an aggregate over all rows has one, whether there are rows or not."""
+        return max(int(self.group.max(initial=-1)) + 1, self.least)
 
     @property
     def group(self) -> npt.NDArray[np.int64]:
@@ -47,8 +56,7 @@ class _Scanned:
         return np.asarray(self.table.column(name).to_numpy()).astype(np.int64)
 
     def tensor(self, column: str) -> Array:
-        groups = int(self.group.max(initial=-1)) + 1
-        result = np.zeros((groups, *self.shape))
+        result = np.zeros((self.groups, *self.shape))
         places = tuple(self.integers(place_name(i)) for i in range(len(self.shape)))
         values = np.nan_to_num(np.asarray(self.table.column(column).to_numpy(), dtype=float))
         np.add.at(result, (self.group, *places), values)
@@ -83,9 +91,12 @@ def reconstruct_domain_groups(engine: Engine, plan: Plan) -> pa.Table:
     by = _by_bayes if plan.method == "bayes" else _by_inversion
     scanned, results = by(engine, plan, outcomes)
     shown = outcomes.merge(possible_cells(plan).astype(float), 0) > 0
-    rows = np.broadcast_to(shown, (int(scanned.group.max(initial=-1)) + 1, *shown.shape))
+    if not plan.query.labels:
+        shown = np.ones_like(shown)  # an aggregate over all rows, or over an exact group, is there in any case
+    rows = np.broadcast_to(shown, (scanned.groups, *shown.shape))
     places = np.nonzero(rows)
-    columns = _keys(plan, scanned, outcomes, places)
+    columns = _keys(plan, scanned, outcomes, places) | _natives(engine, plan, places[0])
+    columns[GROUP] = pa.array(places[0], pa.int64())  # a group may have nothing else
     return pa.table(columns | {name: pa.array(values[places]) for name, values in results.items()})
 
 
@@ -117,11 +128,25 @@ def _keys(
     return columns
 
 
+def _natives(engine: Engine, plan: Plan, groups: npt.NDArray[np.int64]) -> dict[str, pa.Array]:
+    """The aggregates that are exact as they stand, of every row of the result."""
+    if not plan.query.natives:
+        return {}
+    found = engine.table(group_statement(plan))
+    first = len(plan.query.exact_keys)
+    places = pa.array(groups)
+    return {native_name(i): found.column(first + i).take(places) for i in range(len(plan.query.natives))}
+
+
 def _outcomes(plan: Plan) -> _Outcomes:
     of_cell, firsts = [], []
     for axis in plan.key_axes:
         planned = plan.axes[axis]
         used = sorted({label.index for label in plan.query.labels.values() if label.axis == axis})
+        if not used:  # told apart, and not grouped by: all cells are one outcome
+            of_cell.append(np.zeros(len(planned.cells), dtype=np.int64))
+            firsts.append(np.zeros(1, dtype=np.int64))
+            continue
         rows = zip(*(planned.label_values[i].to_pylist() for i in used), strict=True)
         numbers: dict[str, int] = {}  # by text, for a label may be a list or a struct
         index = np.array([numbers.setdefault(repr(row), len(numbers)) for row in rows], dtype=np.int64)
@@ -137,7 +162,9 @@ def _cells(plan: Plan) -> dict[str, pa.Table]:
 def _by_inversion(engine: Engine, plan: Plan, outcomes: _Outcomes) -> tuple[_Scanned, dict[str, Array]]:
     scan = group_scan(plan)
     axes = [plan.axes[axis].axis for axis in plan.key_axes]
-    scanned = _Scanned(engine.table(scan.statement, _cells(plan)), tuple(axis.cells for axis in axes))
+    shape = tuple(axis.cells for axis in axes)
+    whole = not plan.query.labels and not plan.query.exact_keys
+    scanned = _Scanned(engine.table(scan.statement, _cells(plan)), shape, int(whole))
     inverted: dict[str, Array] = {}
 
     def total(branches: Sequence[Branch]) -> Array:
@@ -146,12 +173,23 @@ def _by_inversion(engine: Engine, plan: Plan, outcomes: _Outcomes) -> tuple[_Sca
             if branch.column not in inverted:
                 inverted[branch.column] = invert(scanned.tensor(branch.column), axes)
             parts.append(outcomes.merge(inverted[branch.column] * branch.cells) * branch.scale)
-        empty = np.zeros((int(scanned.group.max(initial=-1)) + 1, *outcomes.shape))
-        return sum(parts, start=empty)
+        return sum(parts, start=np.zeros((scanned.groups, *outcomes.shape)))
 
     totals = {i: total(branches) for i, branches in scan.branches.items()}
     results = {estimate_name(i): totals[i] for i in plan.query.answered}
-    if plan.query.squares:
+    if plan.query.squares and plan.own_axes:
+        released = engine.table(whole_scan(plan), _cells(plan))
+        own = OwnSpread(
+            [plan.axes[axis] for axis in plan.key_axes],
+            _Scanned(released, shape, 1).tensor("ppdm_n0")[0],
+            outcomes.of_cell,
+        )
+        sums = {branch.column: scanned.tensor(branch.column) for found in scan.branches.values() for branch in found}
+        products = {pair: scanned.tensor(name) for pair, name in scan.products.items()}
+        for (one, other), square in plan.query.squares.items():
+            pair = (scan.branches[one], scan.branches[other])
+            results[covariance_name(one, other)] = own.covariance(*pair, sums, products, totals[square])
+    elif plan.query.squares:
         spread = _Spread(scanned, axes, outcomes, scan.products)
         for (one, other), square in plan.query.squares.items():
             observed = spread.of(scan.branches[one], scan.branches[other])
@@ -184,7 +222,7 @@ class _Spread:
 
     def of(self, one: Sequence[Branch], other: Sequence[Branch]) -> Array:
         """The sum over rows of the products of two totals' weights."""
-        groups = int(self.scanned.group.max(initial=-1)) + 1
+        groups = self.scanned.groups
         result = np.zeros((groups, int(np.prod(self.outcomes.shape))))
         for a in one:
             for b in other:

@@ -13,7 +13,8 @@
         └── Unsupported             a query that cannot be answered from perturbed values
 
     PpdmWarning (UserWarning)
-    └── NotConverged                an iterative answer stopped before its certificate; names the gap
+    ├── NotConverged                an iterative answer stopped before its certificate; names the gap
+    └── RareValues                  a release holds values that hardly anybody has
 
 No message ever holds a key or a value of an original row: a row is named by its position, a value by its rule.
 The exit code of the command line lives here too.
@@ -66,3 +67,7 @@ class PpdmWarning(UserWarning):
 
 class NotConverged(PpdmWarning):
     """An iterative answer stopped before its certificate was reached."""
+
+
+class RareValues(PpdmWarning):
+    """A release holds values that hardly anybody has, which tell more than the others."""

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from ppdm_sql.answers import statements
 from ppdm_sql.channels.cells import Cell, total_weight
-from ppdm_sql.policy.binding import BoundColumn
+from ppdm_sql.policy.binding import BoundColumn, OwnColumn
 from ppdm_sql.rewrite.plan import JointAxis, Plan, PlannedAxis
 from ppdm_sql.statement import Statement
 
@@ -42,7 +42,7 @@ def _explain_plan(plan: Plan) -> str:
 
 def _axis_lines(axis: PlannedAxis) -> list[str]:
     lines = [
-        f"column: {column.name} {column.type.name}, retention {column.retain:.6g}, {column.size:,} values in its domain"
+        f"column: {column.name} {column.type.name}, retention {column.retain:.6g}, {_drawn(column)}"
         for column in _columns(axis)
     ]
     for number, term in enumerate(axis.terms):
@@ -54,10 +54,19 @@ def _axis_lines(axis: PlannedAxis) -> list[str]:
     return lines
 
 
+def _drawn(column: BoundColumn) -> str:
+    """What replacements are drawn from."""
+    if isinstance(column, OwnColumn):
+        return "replaced by its own values, counted in the release"
+    return f"{column.size:,} values in its domain"
+
+
 def _share(axis: PlannedAxis, cell: Cell) -> str:
     if cell.fixed:
         return "NULL, never replaced"
     share = f"share {cell.weight / total_weight(axis.cells):.6g}"
+    if isinstance(axis.column, OwnColumn):
+        return f"{int(cell.weight):,} rows of the release, {share}"
     if any(column.weights is not None for column in _columns(axis)):
         return share
     return f"{int(cell.weight):,} {'pairs of ' if isinstance(axis, JointAxis) else ''}values, {share}"

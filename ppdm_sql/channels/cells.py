@@ -43,6 +43,8 @@ def total_weight(cells: Sequence[Cell]) -> float:
 def column_axis(column: BoundColumn, cells: Sequence[Cell]) -> Axis:
     """The transition between the cells of a perturbed column, with exact shares."""
     total = total_weight(cells)
+    if not total:  # of a release without rows: nothing is replaced, for there is nothing to draw from
+        return Axis(1.0, (0.0,) * len(cells))
     shares = tuple(0.0 if cell.fixed else cell.weight / total for cell in cells)
     fixed = tuple(i for i, cell in enumerate(cells) if cell.fixed)
     return Axis(column.retain, shares, fixed)

@@ -21,7 +21,7 @@ from ppdm_sql.engines.intervals import Run, compared_constants, cuts
 from ppdm_sql.engines.powers import degree, power_sum
 from ppdm_sql.engines.quoting import quote_name
 from ppdm_sql.errors import Unsupported
-from ppdm_sql.policy.binding import BoundColumn
+from ppdm_sql.policy.binding import BoundColumn, OwnColumn
 from ppdm_sql.policy.domain import Grid
 
 SMALL = 4096
@@ -48,10 +48,11 @@ def measure(run: Run, table: Callable[[str], pa.Table], columns: Sequence[Asked]
     plain: dict[int, Asked] = {}
     for i, asked in enumerate(columns):
         column, terms, values, labels = asked
-        cells = cells_by_arithmetic(column, terms) if not values and not labels else None
+        own = isinstance(column, OwnColumn)
+        cells = None if values or labels or own else cells_by_arithmetic(column, terms)
         if cells is not None:
             found[i] = Cells(tuple(sorted(cells, key=_order)))
-        elif labels:
+        elif labels or (own and values):
             found[i] = _labelled(run, table, asked)
         else:
             plain[i] = asked
@@ -91,8 +92,8 @@ def _labelled(run: Run, table: Callable[[str], pa.Table], asked: Asked) -> Cells
     )
     if result.num_rows > MAX_LABELS:
         raise Unsupported(
-            f"Unsupported: GROUP BY {labels[0].sql(dialect='duckdb')}: the domain of {column.name} falls into more "
-            f"than {MAX_LABELS:,} groups. Group by a coarser expression."
+            f"Unsupported: {(*labels, *values)[0].sql(dialect='duckdb')}: the domain of {column.name} falls into more "
+            f"than {MAX_LABELS:,} groups. Use a coarser expression."
         )
     names = ["ppdm_truth", "ppdm_weight", "ppdm_fixed", *(f"ppdm_v{i}" for i in range(len(values)))]
     rows = zip(*(result.column(name).to_pylist() for name in names), strict=True)
@@ -123,6 +124,10 @@ def _points(run: Run, asked: Asked) -> _Points:
     name = quote_name(column.name)
     numbers = tuple(f"COALESCE({value.sql(dialect='duckdb')}, 0e0)" for value in values)
     grid = column.domain
+    if isinstance(column, OwnColumn):
+        known = f"FROM {column.source} WHERE {name} IS NOT NULL"
+        nothing = f"SELECT NULL, 0 WHERE NOT EXISTS (SELECT 1 {known})"  # so that no rows have a cell too
+        return _Points(f"SELECT {name}, count(*) AS ppdm_w {known} GROUP BY {name} UNION ALL {nothing}", numbers)
     if not isinstance(grid, Grid):
         return _Points(f"SELECT ppdm_value AS {name}, ppdm_w FROM ({listed(column)})", numbers)
     constants = [compared_constants(term) for term in terms]
@@ -159,7 +164,10 @@ def _cells_statement(axis: int, asked: Asked, points: _Points, width: int) -> st
     name = quote_name(column.name)
     null = f"SELECT NULL AS {name}, "
     relation = f"SELECT *, FALSE AS ppdm_fixed FROM ({points.relation})"
-    if column.nulls == "value":
+    if column.nulls == "value" and isinstance(column, OwnColumn):
+        missing = f"FROM {column.source} WHERE {name} IS NULL"
+        relation += f" UNION ALL BY NAME {null} count(*) AS ppdm_w, FALSE AS ppdm_fixed {missing}"
+    elif column.nulls == "value":
         weight = column.weight(column.size - 1, column.size)
         relation += f" UNION ALL BY NAME {null} {weight!r} AS ppdm_w, FALSE AS ppdm_fixed"
     elif column.nulls == "keep":
@@ -167,7 +175,7 @@ def _cells_statement(axis: int, asked: Asked, points: _Points, width: int) -> st
     truths = ", ".join(f"COALESCE(CAST(({term.sql(dialect='duckdb')}) AS UTINYINT), 2)" for term in terms)
     numbers = [f"ppdm_w * {number}" for number in points.numbers] + ["0e0"] * (width - len(points.numbers))
     inner = "".join(f", {number} AS ppdm_v{i}" for i, number in enumerate(numbers))
-    if labels:  # then values tell cells apart too
+    if labels or isinstance(column, OwnColumn):  # then values tell cells apart too
         inner += "".join(f", ({label.sql(dialect='duckdb')}) AS ppdm_l{i}" for i, label in enumerate(labels))
         inner += "".join(f", ({value.sql(dialect='duckdb')}) AS ppdm_u{i}" for i, value in enumerate(values))
     truth = f"concat({truths})" if terms else "''"

@@ -76,6 +76,30 @@ class BoundColumn(PerturbedColumn):
         return last - first if self.weights is None else math.fsum(self.weights[first:last])
 
 
+@dataclass(frozen=True)
+class OwnColumn(BoundColumn):
+    """A column whose replacements come from the column itself: its domain and its weights are read off the release.
+
+    `source` is the released table in SQL, which only a query knows.
+    """
+
+    domain: Grid | Values = field(default_factory=lambda: Values(()))
+    retain: float = 1.0
+    nulls: str = "error"
+    outside: str = "error"
+    mechanism: str = field(default="identity", kw_only=True)
+    source: str = field(default="", kw_only=True)
+
+    @property
+    def drift(self) -> float:
+        """How far the share of a value in the release follows the rows: (1 - p) / p of a row, or all of it.
+
+        Drawn with replacement, shares scatter as rows do. Dealt out without, they never change, and what one row wins
+        the others lose.
+        """
+        return (1 - self.retain) / self.retain if self.mechanism == "identity" else 1 / self.retain
+
+
 def bind_domain(where: str, declared: Range | Values, type_name: str) -> tuple[Grid | Values, SqlType]:
     """A declared domain in the unit of its SQL type; PolicyError names the rule that does not hold."""
     sql_type = parse_type(type_name)

@@ -9,6 +9,7 @@ from duckdb.sqltypes import DuckDBPyType
 from ppdm_sql.engines.quoting import quote_name, quote_text
 from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy import BoundColumn, ColumnPolicy, Policy, bind
+from ppdm_sql.policy.binding import OwnColumn
 from ppdm_sql.policy.domain import Values
 from ppdm_sql.policy.model import DROP
 from ppdm_sql.policy.types import parse_type
@@ -88,6 +89,9 @@ def _column(name: str, kind: DuckDBPyType, declared: ColumnPolicy | None, *, par
             "a smaller type."
         )
     bound = replace(bind(declared, type_name), name=name)
+    if isinstance(bound, OwnColumn):
+        expression = f"CAST({quote_name(name)} AS VARCHAR)" if kind.id == "enum" else quote_name(name)
+        return Column(name, bound.type.name, expression, bound)
     if bound.type.family == "enum" and isinstance(bound, BoundColumn):
         type_name = _restricted_enum(name, kind, bound)
         bound = replace(bound, type=parse_type(type_name))

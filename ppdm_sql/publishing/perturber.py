@@ -86,7 +86,11 @@ class SingleColumn(Perturber):
         except RowError as error:
             found = error
         # Outside of the handler: an exception remembers the one it was raised in.
-        raise SourceError(refused(rows, self.name, found, self.remedy()))
+        raise SourceError(self.refused(rows, found))
+
+    def refused(self, rows: Rows, error: RowError) -> str:
+        """Which rule rows break, where the first one is, what to do; never a value."""
+        return refused(rows, self.name, error, self.remedy())
 
 
 Perturbers: TypeAlias = Callable[[Sequence[Column], Sequence[pa.DataType], Sequence[int]], list[Perturber]]
@@ -95,10 +99,14 @@ Perturbers: TypeAlias = Callable[[Sequence[Column], Sequence[pa.DataType], Seque
 
 @dataclass(frozen=True)
 class Publishing:
-    """How a mechanism publishes; `added` gives further public columns that its perturbers fill."""
+    """How a mechanism publishes; `added` gives further public columns that its perturbers fill.
+
+    With `row_by_row` its perturbers are `SingleColumn`s that look at no other row, so that a view can use them.
+    """
 
     perturbers: Perturbers
     added: Callable[[Sequence[PerturbedColumn]], list[Column]] = lambda columns: []
+    row_by_row: bool = False
 
 
 def released_schema(schema: pa.Schema, perturbers: Sequence[Perturber]) -> pa.Schema:

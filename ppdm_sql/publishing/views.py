@@ -29,7 +29,7 @@ from ppdm_sql.policy.manifest import MANIFEST_TABLE
 from ppdm_sql.policy.types import parse_type
 from ppdm_sql.publishing.column import Column
 from ppdm_sql.publishing.database import Place, changing, check_free, in_transaction, transaction, write_manifest
-from ppdm_sql.publishing.mechanisms import added_columns, perturbers_of
+from ppdm_sql.publishing.mechanisms import PUBLISHING, perturbers_of
 from ppdm_sql.publishing.perturber import Rows, SingleColumn
 from ppdm_sql.publishing.pipeline import Batches
 from ppdm_sql.publishing.query_source import Perturbed, perturb_query, relation_of
@@ -57,14 +57,14 @@ def create_view(con: duckdb.DuckDBPyConnection, place: Place, statement: CreateP
         raise QueryError(
             "CREATE PERTURBED VIEW is a transaction of its own, for functions cannot be rolled back: COMMIT first."
         )
+    for column in statement.policy.perturbed:
+        if not PUBLISHING[column.mechanism].row_by_row:
+            raise PolicyError(
+                f"column {column.name!r}: mechanism {column.mechanism!r} does more than change one value after the "
+                "other, which is all that a view can: CREATE PERTURBED TABLE."
+            )
     check_free(con, place, "view", replace=statement.replace)
     perturbed = perturb_query(relation_of(con, statement.query, None), statement.policy, key, _drain)
-    for column in perturbed.manifest.perturbed:
-        if added_columns([column]):
-            raise PolicyError(
-                f"column {column.name!r}: mechanism {column.mechanism!r} adds a column to the release, which a view "
-                "cannot: CREATE PERTURBED TABLE."
-            )
     made: list[str] = []
     functions = _functions(perturbed.manifest, perturbed.identity, key)
     try:
@@ -149,13 +149,9 @@ def _perturbing(table: str, function: ViewFunction, key: bytes) -> Callable[...,
 
 def _perturber(column: PerturbedColumn, kind: pa.DataType) -> SingleColumn:
     """What perturbs one value without looking at others."""
-    found = perturbers_of([Column(column.name, column.type.name, "", column)], [kind])
-    if len(found) != 1 or not isinstance(found[0], SingleColumn) or found[0].passes:
-        raise PolicyError(
-            f"column {column.name!r}: mechanism {column.mechanism!r} does more than change one value after the other, "
-            "which is all that a view can: CREATE PERTURBED TABLE."
-        )
-    return found[0]
+    perturber = perturbers_of([Column(column.name, column.type.name, "", column)], [kind])[0]
+    assert isinstance(perturber, SingleColumn)
+    return perturber
 
 
 def _create(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -127,6 +127,12 @@ def state_scan(plan: Plan, others: tuple[int, ...]) -> exp.Select:
     scan = Scan(plan.query)
     scan.add(count_rows())
     return _numbered(plan, scan, tuple(cell_number(axis) for axis in solved_axes(plan, others)))
+
+
+def whole_scan(plan: Plan) -> exp.Select:
+    """The statement that counts the states of all rows of the release, whatever the query's conditions and groups."""
+    everything = replace(plan.query, exact=(), absent=frozenset(plan.query.exact_keys) | plan.query.absent)
+    return state_scan(replace(plan, query=everything), ())
 
 
 def _numbered(plan: Plan, scan: Scan, others: tuple[exp.Expr, ...] = ()) -> exp.Select:

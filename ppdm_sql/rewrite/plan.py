@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from sqlglot import exp
@@ -12,7 +12,7 @@ from ppdm_sql.channels.axis import Axis
 from ppdm_sql.channels.cells import EXACT_AXIS, EXACT_CELLS, Cell, Cells, column_axis
 from ppdm_sql.channels.joint import JointCells
 from ppdm_sql.errors import Unsupported
-from ppdm_sql.policy.binding import BoundColumn
+from ppdm_sql.policy.binding import BoundColumn, OwnColumn
 from ppdm_sql.rewrite.formula import FALSE, TRUE, All, Atom, Formula, Some, axes_of, simplify
 from ppdm_sql.rewrite.query import Condition, Junction, Query, Total, Value
 from ppdm_sql.rewrite.scan import conjunction, disjunction, grouped
@@ -151,9 +151,19 @@ class Plan:
     many_groups: bool = False
 
     @property
-    def key_axes(self) -> tuple[int, ...]:
+    def label_axes(self) -> tuple[int, ...]:
         """The axes that rows are grouped by."""
         return tuple(sorted({label.axis for label in self.query.labels.values()}))
+
+    @property
+    def own_axes(self) -> tuple[int, ...]:
+        """The axes whose replacing distribution is read off the release."""
+        return tuple(i for i, a in enumerate(self.axes) if isinstance(a.column, OwnColumn) and a.axis.retain < 1)
+
+    @property
+    def key_axes(self) -> tuple[int, ...]:
+        """The axes whose cells are told apart: those that rows are grouped by, and those read off the release."""
+        return tuple(sorted({*self.label_axes, *self.own_axes}))
 
     @property
     def cell_counts(self) -> list[int]:
@@ -163,7 +173,7 @@ class Plan:
     @property
     def one_statement(self) -> bool:
         """Whether one statement gives the groups, with nothing reconstructed outside the engine."""
-        return self.method == "inversion" and not self.query.labels
+        return self.method == "inversion" and not self.key_axes
 
     @property
     def empty(self) -> bool:
@@ -172,11 +182,12 @@ class Plan:
 
     def certain(self, total: PlannedTotal) -> bool:
         """Whether no perturbed column takes part, so that the total is exact."""
-        return all(self.axes[axis].axis.retain == 1 for axis in (*total.axes, *self.key_axes))
+        return all(self.axes[axis].axis.retain == 1 for axis in (*total.axes, *self.label_axes))
 
 
 def make_plan(query: Query, engine: Measuring) -> Plan:
     """Ask for the cells of every perturbed column, and settle the conditions."""
+    query = _with_source(query)
     columns = [
         (axis.column, axis.terms, axis.values, axis.labels)
         for axis in query.axes
@@ -203,8 +214,30 @@ def make_plan(query: Query, engine: Measuring) -> Plan:
     return Plan(query, tuple(axes), totals, _method(query, axes, totals), possible)
 
 
+def _with_source(query: Query) -> Query:
+    """The query, with the released table told to the columns whose distribution is read off it."""
+    if not any(isinstance(axis.column, OwnColumn) for axis in query.axes):
+        return query
+    table = query.table.copy()
+    table.set("alias", None)
+    source = table.sql(dialect="duckdb")
+    axes = [
+        replace(axis, column=replace(axis.column, source=source)) if isinstance(axis.column, OwnColumn) else axis
+        for axis in query.axes
+    ]
+    return replace(query, axes=tuple(axes))
+
+
 def _method(query: Query, axes: Sequence[PlannedAxis], totals: Sequence[PlannedTotal]) -> str:
     asked = query.settings.method
+    own = [axis.column.name for axis in query.axes if isinstance(axis.column, OwnColumn) and not axis.column.exact]
+    if own and asked == "bayes":
+        raise Unsupported(
+            f"Unsupported: iterative Bayes with {own[0]}, whose replacing distribution is read off the release and has "
+            "an error of its own. Use SET ppdm_method = 'auto'."
+        )
+    if own:
+        return "inversion"
     counts = all(total.counted is not None for total in totals)
     if asked == "auto":
         joint = any(isinstance(axis, JointAxis) for axis in axes)  # Bayes would need every pair of their values

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from ppdm_sql.policy.binding import BoundColumn, PerturbedColumn
+from ppdm_sql.policy.binding import BoundColumn, OwnColumn, PerturbedColumn
 from ppdm_sql.rewrite.names import ANSWERED
 from ppdm_sql.rewrite.query import Condition, Junction, Label, Query, QueryAxis, Test, Value, own_columns
 from ppdm_sql.rewrite.refuse import refuse
@@ -146,6 +146,10 @@ class Terms:
         if len(everyone) > 2:
             why = f"it ties the perturbed columns {', '.join(sorted(everyone))} together, and at most two can be."
             refuse(self.query.sql, node, why, "Compare each with constants, or only two of them with each other.")
+        own = [c.name for c in self.query.manifest.perturbed if isinstance(c, OwnColumn) and c.name in everyone]
+        if len(everyone) > 1 and own:
+            why = f"it ties {own[0]}, which is replaced by its own values, to another perturbed column."
+            refuse(self.query.sql, node, why, "Compare each perturbed column with constants.")
         if len(everyone) > 1:
             self.joined = self.joined - frozenset(touching) | {everyone}
         owner = tuple(

@@ -6,6 +6,7 @@ published as each of `AGES`, given the shares of the ages in the original, or No
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,11 @@ AGES = list(range(20, 28))
 JOBS = ["clerk", "cook", "driver", "nurse"]
 AGE_WEIGHTS = [1, 2, 3, 4, 4, 3, 2, 1.5]
 JOB_WEIGHTS = [5, 1, 2, 2]
+
+
+def secret(number: int) -> bytes:
+    """A key that depends on its number only."""
+    return hashlib.sha256(f"mechanism {number}".encode()).digest()
 
 
 def staff(rows: int, seed: int = 5) -> pa.Table:
@@ -77,4 +83,14 @@ CUSTOM = Case(
     },
     lambda retain, shares: replacing(np.array(AGE_WEIGHTS) / sum(AGE_WEIGHTS), retain),
 )
-CASES = [UNIFORM, CUSTOM]
+IDENTITY = Case(
+    "identity",
+    lambda retain: {name: {"mechanism": "identity", "retain": retain} for name in ("age", "job")},
+    lambda retain, shares: replacing(shares, retain),
+)
+SWAP = Case(
+    "swap",
+    lambda retain: {name: {"mechanism": "swap", "retain": retain} for name in ("age", "job")},
+    lambda retain, shares: replacing(shares, retain),
+)
+CASES = [UNIFORM, CUSTOM, IDENTITY, SWAP]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from pathlib import Path
 
@@ -11,16 +10,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from cases import CASES, Case, staff
+from cases import CASES, Case, secret, staff
 
 from ppdm_sql.publishing.release import publish
 
 ROWS = 4_000
-
-
-def secret(number: int) -> bytes:
-    """A key that depends on its number only."""
-    return hashlib.sha256(f"mechanism {number}".encode()).digest()
 
 
 @pytest.fixture(params=CASES, ids=lambda case: case.name, scope="session")

@@ -14,6 +14,7 @@ from ppdm_udfs.identity import position_blocks, row_blocks
 from ppdm_udfs.keys import subkey
 from ppdm_udfs.motion import motions
 from ppdm_udfs.parts import Assignment, perturb_parts
+from ppdm_udfs.swap import dealing, swapped_rows
 from ppdm_udfs.uniform import Uniform, perturb, perturb_indices
 from ppdm_udfs.weighted import Weighted
 
@@ -35,6 +36,7 @@ __all__ = [
     "Weighted",
     "add_noise",
     "code_for",
+    "dealing",
     "decode",
     "encode",
     "factor",
@@ -47,4 +49,5 @@ __all__ = [
     "register",
     "row_blocks",
     "subkey",
+    "swapped_rows",
 ]

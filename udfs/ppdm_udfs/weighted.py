@@ -34,8 +34,9 @@ class Weighted(Uniform):
             raise KernelError(f"{self.size} values need as many weights, not {len(self.weights)}")
         if not all(math.isfinite(weight) and weight > 0 for weight in self.weights):
             raise KernelError("a weight is a number above 0: a value that is never drawn is true wherever it is seen")
-        sums = list(accumulate(Fraction(weight) for weight in self.weights))
-        bounds = [int(part * _WORD / sums[-1]) for part in sums[:-1]]
+        whole = all(weight == int(weight) for weight in self.weights)  # counts: many of them, and integers are quicker
+        sums = list(accumulate(int(weight) if whole else Fraction(weight) for weight in self.weights))
+        bounds = [part * _WORD // sums[-1] for part in sums[:-1]]
         if any(one == other for one, other in zip([0, *bounds], [*bounds, _WORD], strict=True)):
             raise KernelError("a weight is below 2**-64 of all: such a value would never be drawn")
         object.__setattr__(self, "_bounds", np.array(bounds, dtype=np.uint64))

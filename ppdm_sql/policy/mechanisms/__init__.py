@@ -6,12 +6,13 @@ from ppdm_sql.policy.binding import PerturbedColumn
 from ppdm_sql.policy.mechanism import Mechanism
 from ppdm_sql.policy.mechanisms.custom import Custom
 from ppdm_sql.policy.mechanisms.gaussian import Gaussian
+from ppdm_sql.policy.mechanisms.own import Identity, Swap
 from ppdm_sql.policy.mechanisms.select_a_size import SelectASize
 from ppdm_sql.policy.mechanisms.small_domain import SmallDomain
 from ppdm_sql.policy.mechanisms.uniform import Uniform
 from ppdm_sql.policy.model import ColumnPolicy
 
-_ALL: tuple[Mechanism, ...] = (Uniform(), Custom(), Gaussian(), SmallDomain(), SelectASize())
+_ALL: tuple[Mechanism, ...] = (Uniform(), Custom(), Identity(), Swap(), Gaussian(), SmallDomain(), SelectASize())
 MECHANISMS: dict[str, Mechanism] = {mechanism.name: mechanism for mechanism in _ALL}
 
 

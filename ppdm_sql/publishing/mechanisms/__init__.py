@@ -8,12 +8,14 @@ import pyarrow as pa
 
 from ppdm_sql.policy import PerturbedColumn
 from ppdm_sql.publishing.column import Column
-from ppdm_sql.publishing.mechanisms import custom, gaussian, select_a_size, small_domain, uniform
+from ppdm_sql.publishing.mechanisms import custom, gaussian, identity, select_a_size, small_domain, swap, uniform
 from ppdm_sql.publishing.perturber import Perturber, Publishing
 
 PUBLISHING: dict[str, Publishing] = {
     "uniform": uniform.PUBLISHING,
     "custom": custom.PUBLISHING,
+    "identity": identity.PUBLISHING,
+    "swap": swap.PUBLISHING,
     "gaussian": gaussian.PUBLISHING,
     "small_domain": small_domain.PUBLISHING,
     "select_a_size": select_a_size.PUBLISHING,

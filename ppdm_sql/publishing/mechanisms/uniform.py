@@ -68,4 +68,4 @@ def perturbers(columns: Sequence[Column], kinds: Sequence[pa.DataType], mine: Se
     return found
 
 
-PUBLISHING = Publishing(perturbers)
+PUBLISHING = Publishing(perturbers, row_by_row=True)
