@@ -97,10 +97,14 @@ def _remedies(column: ColumnAdvice, wishes: Wishes) -> str:
     assert found is not None and needed is not None
     lines = [f"{column.name}: both cannot be had. The error takes a retention of {needed:.4g}. One of these would do:"]
     if found.domain is not None:
-        lines += [
-            f"  a coarser domain, of at most {found.values:,} values: {found.domain}, and the source made to fit it",
-            f"  small-domain randomization: parts of the table that hold at most {found.values:,} of its values each",
-        ]
+        lines.append(
+            f"  a coarser domain, of at most {found.values:,} values: {found.domain}, and the source made to fit it"
+        )
+    if found.small_domain:
+        lines.append(
+            f'  mechanism = "small_domain", if the rows fall into parts that hold at most {found.values:,} of its '
+            "values each; its promise is of single values"
+        )
     if found.rows is not None:
         lines.append(f"  more rows: {found.rows:,}" if found.rows < 1e15 else f"  more rows: {found.rows:.3g}")
     lines.append(f"  less privacy: gamma {found.gamma:.4g}")
@@ -109,9 +113,9 @@ def _remedies(column: ColumnAdvice, wishes: Wishes) -> str:
     if found.relative_prior is not None and found.relative_prior >= 1:
         rho1, rho2 = wishes.breach or (UNLIKELY, float(highest_posterior(column.gamma or 1, UNLIKELY)))
         lines.append(
-            f"  What holds at that retention: a set of values less than {found.relative_prior:.3g} times as common "
-            f"among the rows as among draws,\n  and at most {percent(rho1)} likely, stays below {percent(rho2)} where "
-            "it is seen. Check that no value is more common."
+            f"  What holds at that retention: where a value is seen that is less than {found.relative_prior:.3g} times "
+            f"as common among the rows as among draws,\n  whatever was at most {percent(rho1)} likely stays below "
+            f"{percent(rho2)}. Check that no value is more common."
         )
     return "\n".join(lines)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ppdm_sql.policy.domain import Values
 from ppdm_sql.policy.mechanisms.custom import CustomPolicy
+from ppdm_sql.policy.mechanisms.small_domain import MAX_VALUES, NULLS
 from ppdm_sql.policy.model import ColumnPolicy
 from ppdm_sql.policy.retention import gamma_of_retention
 from ppdm_sql.privacy.accuracy import rows_for_error
@@ -23,12 +24,14 @@ from ppdm_sql.privacy.wishes import Wishes
 class Remedies:
     """Each is enough by itself; None where nothing of the kind would do.
 
-    `domain` says in words how to have at most `values` values, `rows` is how many it takes, `gamma` what it takes of
-    privacy. At that gamma, `relative_prior` bounds the sets for which the breach asked about is still excluded.
+    `domain` says in words how to have at most `values` values; `small_domain` whether that mechanism takes the column,
+    which may then have so many in each part of the table. `rows` is how many it takes, `gamma` what it takes of
+    privacy. At that gamma, the breach asked about stays excluded where values of less than `relative_prior` are seen.
     """
 
     values: int | None
     domain: str | None
+    small_domain: bool
     rows: int | None
     gamma: float
     relative_prior: float | None
@@ -50,6 +53,7 @@ def find_remedies(column: ColumnPolicy, spread: float, retain: float, needed: fl
     return Remedies(
         values=None if domain is None else values,
         domain=domain,
+        small_domain=domain is not None and _parts_well(column, spread),
         rows=int(rows) if math.isfinite(rows) else None,
         gamma=gamma_at(needed, spread),
         relative_prior=safe_relative_prior(needed, rho1, rho2) if rho1 < rho2 < 1 else None,
@@ -63,6 +67,10 @@ def gamma_at(retain: float, spread: float) -> float:
     (9.0, 1.0)
     """
     return 1.0 if spread == 1 else gamma_of_retention(retain, spread)
+
+
+def _parts_well(column: ColumnPolicy, spread: float) -> bool:
+    return not isinstance(column, CustomPolicy) and spread <= MAX_VALUES and column.nulls in NULLS
 
 
 def _smaller(column: ColumnPolicy, values: int) -> str | None:

@@ -26,9 +26,9 @@ def statements(
     One value makes an output up to 3.75e+06 times as likely as another value does (epsilon 15.14).
     Such a gamma promises next to nothing: what was 10 % likely can become over 99.9 % likely. Draws hit a given one \
 of 15,000,001 values so rarely that a value which is common, or known to be somebody's, is likely true where it is seen.
-    What does hold: values of a set that is less than 68 times as common among the rows as among draws, and at most \
-10 % likely before, are less than 95 % likely where one is seen.
-    A set that is no more common among the rows than among draws stays below 95 % if it was less than 93.8 % likely.
+    What does hold: where a value is seen that is less than 68 times as common among the rows as among draws, whatever \
+was at most 10 % likely stays below 95 %.
+    Where it is no more common among the rows than among draws, whatever was less than 93.8 % likely stays below 95 %.
     """
     gamma = channel.gamma
     if math.isinf(gamma):
@@ -54,14 +54,14 @@ of 15,000,001 values so rarely that a value which is common, or known to be some
 def _what_holds(retain: float, rho1: float, rho2: float) -> list[str]:
     common = safe_relative_prior(retain, rho1, rho2)
     lines = [
-        f"What does hold: values of a set that is less than {common:.3g} times as common among the rows as among "
-        f"draws, and at most {percent(rho1)} likely before, are less than {percent(rho2)} likely where one is seen."
+        f"What does hold: where a value is seen that is less than {common:.3g} times as common among the rows as among "
+        f"draws, whatever was at most {percent(rho1)} likely stays below {percent(rho2)}."
     ]
     rare = safe_prior(retain, 1.0, rho2)
     if rare > 0:
         lines.append(
-            f"A set that is no more common among the rows than among draws stays below {percent(rho2)} if it was less "
-            f"than {percent(rare)} likely."
+            "Where it is no more common among the rows than among draws, whatever was less than "
+            f"{percent(rare)} likely stays below {percent(rho2)}."
         )
     return lines
 

@@ -19,7 +19,7 @@ def test_text_says_what_can_be_had_and_what_would_do(run, demo):
         "moved: which rows are NULL stays visible",
         "age: both cannot be had. The error takes a retention of 0.2182.",
         "a coarser domain, of at most 28 values: step = 5, max = 92 (16 values)",
-        "small-domain randomization",
+        'mechanism = "small_domain", if the rows fall into parts that hold at most 28 of its values each',
         "more rows: 1,040,626",
         "less privacy: gamma 21.66",
         "the row as a whole: epsilon 15.38",
@@ -32,7 +32,7 @@ def test_a_policy_as_it_stands_is_put_into_words(run, demo):
     done = run("advise", demo.policy, "--rows", "200000", "--predicates", "2")
     assert "asked: nothing, so this is the policy as it stands" in done.out
     assert "Such a gamma promises next to nothing" in done.out  # the wage is to the cent
-    assert "What does hold: values of a set that is less than 17 times as common" in done.out
+    assert "What does hold: where a value is seen that is less than 17 times as common" in done.out
     assert "the worst count by 2 conditions: error " in done.out
 
 

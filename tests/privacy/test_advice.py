@@ -115,6 +115,8 @@ def test_both_can_be_had_or_each_remedy_would_do():
         assert by_name(more)[name].both
         assert excludes_subset_breach(column.needed, found.relative_prior, 0.1, 0.5)
     assert advise(POLICY, **wanted).both is False
+    assert columns["age"].remedies.small_domain
+    assert not columns["wage"].remedies.small_domain  # which takes no list of fifteen million values
 
 
 def test_the_coarser_domain_that_is_suggested_does():

@@ -68,7 +68,10 @@ def test_the_same_bound_holds_for_every_property_where_no_single_value_is_common
     sets, prior = properties(size), priors(rng, size, 2000)
     for channel in retaining_channels(rng, size):
         before, after = beliefs(prior, channel.matrix(), sets)
-        most = (prior / channel.shares).max(axis=1)
+        relative = prior / channel.shares
+        # what one value tells of any property depends on how common that value is, and on nothing else
+        assert (after <= seen_posterior(channel.retain, relative[:, None, :], before[..., None]) + ROUNDING).all()
+        most = relative.max(axis=1)
         bound = seen_posterior(channel.retain, most[:, None], before)
         assert (after.max(axis=2) <= bound + ROUNDING).all()
         # attained: by the sets that hold the value of the largest relative prior
