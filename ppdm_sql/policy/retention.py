@@ -23,6 +23,9 @@ STRICTLY_BELOW = 1 - 1e-12
 LARGEST_BELOW_ONE = math.nextafter(1, 0)
 """A finite gamma never keeps every value, however large it is; without this a sum of doubles would."""
 
+LEAST_PRODUCT = 1e-300
+"""Of rho1 and 1 - rho2; below this their gamma is larger than a double can be."""
+
 
 @dataclass(frozen=True)
 class Retention:
@@ -91,6 +94,11 @@ def check_breach(where: str, rho1: float, rho2: float) -> None:
         raise PolicyError(
             f"{where}: privacy needs 0 < rho1 < rho2 < 1 (a property of prior at most rho1 never becomes likelier "
             f"than rho2); got rho1 = {rho1:g}, rho2 = {rho2:g}."
+        )
+    if rho1 * (1 - rho2) < LEAST_PRODUCT:
+        raise PolicyError(
+            f"{where}: rho1 = {rho1:g} to rho2 = {rho2:.17g} lies too close to 0 and 1 to promise anything. Use "
+            "numbers such as 0.1 and 0.5."
         )
 
 

@@ -13,6 +13,7 @@ from ppdm_sql.policy.retention import STRICTLY_BELOW, Retention, check_breach, c
 ADVISED = ("uniform", "custom")
 """Mechanisms that keep a value or replace it, by a distribution that the policy itself declares."""
 _ADVISED = " or ".join(ADVISED)
+MAX_ROWS = 2**63
 _DIGITS = 6
 
 
@@ -64,8 +65,8 @@ class Wishes:
                 f"column {others[0]!r} is not of mechanism {_ADVISED}, so what is promised of a row as a whole is not "
                 "known: ask for privacy of each column."
             )
-        if rows < 1:
-            raise PolicyError(f"rows = {rows} must be at least 1: the number of rows that will be published.")
+        if not 1 <= rows <= MAX_ROWS:
+            raise PolicyError("rows must be at least 1 and at most 2^63: the number of rows that will be published.")
         if error is not None and not 0 < error < 1:
             raise PolicyError(f"error = {error:g} must be above 0 and below 1: a share of all rows, such as 0.01.")
         if not 0 < selectivity < 1:

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ppdm_sql.policy.retention import Retention, gamma_for_breach, gamma_of_retention, retention_for_gamma
+from ppdm_sql.errors import PolicyError
+from ppdm_sql.policy.retention import (
+    Retention,
+    check_breach,
+    gamma_for_breach,
+    gamma_of_retention,
+    retention_for_gamma,
+)
 
 
 @given(st.floats(1.0001, 1e6), st.integers(1, 10**9))
@@ -33,3 +40,13 @@ def test_a_promise_never_keeps_every_value():
     assert Retention("epsilon", 700).probability(2) < 1
     assert Retention("gamma", 1e300).probability(2) < 1
     assert gamma_of_retention(1.0, 5) == math.inf
+
+
+def test_a_small_epsilon_keeps_little_and_not_nothing():
+    assert Retention("epsilon", 1e-17).probability(50) == pytest.approx(2e-19)
+
+
+@pytest.mark.parametrize(("rho1", "rho2"), [(1e-320, 0.5), (1e-300, math.nextafter(1, 0))])
+def test_a_pair_without_a_finite_gamma_is_refused(rho1, rho2):
+    with pytest.raises(PolicyError, match="too close to 0 and 1"):
+        check_breach("column 'x'", rho1, rho2)

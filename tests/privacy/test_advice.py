@@ -252,7 +252,7 @@ def test_columns_of_other_mechanisms_are_left_out_and_said_to_be():
         ({"gamma": 2, "epsilon": 1}, "asked for twice"),
         ({"gamma": 1}, "must be a number above 1"),
         ({"epsilon": -1}, "must be above 0"),
-        ({"epsilon": 1e-17}, "keeps nothing"),
+        ({"epsilon": 5e-324}, "keeps nothing"),
         ({"whole_row": True}, "gets the privacy that is asked for"),
         ({"error": 0}, "must be above 0 and below 1"),
         ({"error": math.nan}, "must be above 0 and below 1"),
@@ -260,6 +260,8 @@ def test_columns_of_other_mechanisms_are_left_out_and_said_to_be():
         ({"predicates": 4}, "from 1 to 3"),
         ({"predicates": 0}, "from 1 to 3"),
         ({"rows": 0}, "at least 1"),
+        ({"rows": 10**400}, "at most 2.63"),
+        ({"rho1": 1e-300, "rho2": math.nextafter(1, 0)}, "too close to 0 and 1"),
     ],
 )
 def test_what_cannot_be_meant(asked, message):
