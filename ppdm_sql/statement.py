@@ -80,6 +80,7 @@ def _understand(
     for table, manifest in touched:
         _check_kind(sql, tree, table, manifest)
     _check_compiled(sql, tree)
+    _check_volatile(sql, tree, session.catalog(engine.con).volatile)
     return _Rewriting(engine, session, as_is, settings).of(bind_parameters(tree, parameters))
 
 
@@ -241,6 +242,15 @@ def _check_compiled(sql: str, tree: exp.Expr) -> None:
                 "this is an answer that was compiled already, and would be reconstructed twice.",
                 "Ask the query that it was made from, or store it by CREATE RECONSTRUCTED VIEW.",
             )
+
+
+def _check_volatile(sql: str, tree: exp.Expr, volatile: frozenset[str]) -> None:
+    """Refuse views and macros that draw at random: what they give on a domain is not what they give on the rows."""
+    for node in tree.find_all(exp.Table, exp.Func) if volatile else ():
+        plain = isinstance(node, exp.Func) and not isinstance(node, exp.Anonymous)
+        named = set(node.sql_names()) if plain else {node.name}  # type: ignore[attr-defined]  # mypy sees an Expr
+        if {name.casefold() for name in named} & volatile:
+            refuse(sql, node, "it gives another value at each call, so its share is not known.", "Put a number in.")
 
 
 def _check_kind(sql: str, tree: exp.Expr, table: exp.Table, manifest: Manifest | None) -> None:

@@ -83,7 +83,9 @@ def _truth(node: exp.Expr, point: Point, column: BoundColumn) -> bool | None:
         sides = [_truth(side, point, column) for side in (node.left, node.right)]
         settles = isinstance(node, exp.Or)
         return settles if settles in sides else None if None in sides else not settles
-    if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
+    if isinstance(node, exp.Is):
+        if not isinstance(node.this.unnest(), exp.Column) or not isinstance(node.expression, exp.Null):
+            raise Unknown
         return point is None
     if isinstance(point, bool) or column.type.family == "boolean":
         return _boolean(node, point)

@@ -28,7 +28,8 @@ class Catalog:
     """What a connection can see of releases at one moment.
 
     `readers` are views and macros that read one or could, `views` has the SQL of the views among them; `plain` are
-    other tables and views that bear a release's name, `aggregates` the functions that may not pass for plain ones.
+    other tables and views that bear a release's name, `aggregates` the functions that may not pass for plain ones,
+    `volatile` the views and macros that give another value at each call.
     """
 
     releases: Mapping[Name, Manifest] = field(default_factory=dict)
@@ -37,6 +38,7 @@ class Catalog:
     plain: frozenset[Name] = frozenset()
     current: tuple[str, str] = ("memory", "main")
     aggregates: frozenset[str] = frozenset()
+    volatile: frozenset[str] = frozenset()
 
     def view(self, table: exp.Table) -> str | None:
         """The SQL of the view that reads a release and that a name means here."""
@@ -118,7 +120,10 @@ def read_catalog(con: duckdb.DuckDBPyConnection, extra: Mapping[Name, Manifest])
     ).fetchall()
     aggregates = frozenset(name.casefold() for (name,) in functions)
     database, schema = con.execute("SELECT current_database(), current_schema()").fetchall()[0]
-    return Catalog(releases, readers, reading, plain, (database.casefold(), schema.casefold()), aggregates)
+    current = (database.casefold(), schema.casefold())
+    drawing = con.execute("SELECT function_name FROM duckdb_functions() WHERE stability = 'VOLATILE'").fetchall()
+    volatile = _readers(definitions, {f"{name}(" for (name,) in drawing}, ()) if definitions else frozenset()
+    return Catalog(releases, readers, reading, plain, current, aggregates, volatile)
 
 
 def _reaches_further(con: duckdb.DuckDBPyConnection, definition: str) -> bool:

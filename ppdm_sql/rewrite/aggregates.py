@@ -7,15 +7,15 @@ are only totals, and every error follows from theirs.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from sqlglot import exp
 
 from ppdm_sql.rewrite.grouping_sets import CALLS
-from ppdm_sql.rewrite.query import Condition, Label, Query, totals_in
+from ppdm_sql.rewrite.query import Condition, Junction, Label, Query, totals_in
 from ppdm_sql.rewrite.refuse import refuse
-from ppdm_sql.rewrite.scan import PREFIX, estimate_name, grouped, typed
+from ppdm_sql.rewrite.scan import PREFIX, count_rows, disjunction, estimate_name, grouped, typed
 from ppdm_sql.rewrite.shape import PPDM_FUNCTIONS, is_windowed
 from ppdm_sql.rewrite.terms import Terms
 from ppdm_sql.rewrite.totals import Totals, both
@@ -33,6 +33,7 @@ def collect_aggregates(query: Query) -> Query:
     while True:  # again, where columns turned out to be joined after one of them had an axis of its own
         collector = _Collector(query, joined)
         aggregates = {_text(node): collector.rewrite(node) for node in aggregate_nodes(query.tree)}
+        present = collector.present()
         pairs = {pair for node in _bounded(query) for pair in _pairs(node, aggregates)}
         squares = {pair: collector.totals.square(*pair) for pair in sorted(pairs)}
         if collector.terms.joined == joined:
@@ -47,6 +48,7 @@ def collect_aggregates(query: Query) -> Query:
         axes=collector.terms.axes,
         labels=collector.labels,
         condition=collector.hidden,
+        present=present,
     )
 
 
@@ -104,7 +106,16 @@ class _Collector:
         self.hidden = both(*(self.terms.condition(condition) for condition in query.hidden))
         labels = {i: self.label(key) for i, key in enumerate(query.keys) if query.perturbed_in(key)}
         self.labels = {i: label for i, label in labels.items() if i not in query.absent}
+        self.unperturbed = all(column.exact for column in query.manifest.perturbed)
         self.domain_groups = bool(labels)  # of any grouping set: an aggregate must mean the same in all of them
+
+    def present(self) -> int | None:
+        """The total that tells whether a group has a row, where no perturbation blurs it; else groups are shown."""
+        deciding = [
+            column for node in (*self.query.hidden, *self.query.keys) for column in self.query.perturbed_in(node)
+        ]
+        certain = deciding and all(column.exact for column in deciding)
+        return self.totals.count(self.hidden) if self.query.keys and certain else None
 
     def label(self, key: exp.Expr) -> Label:
         """A grouping expression of a perturbed column."""
@@ -127,16 +138,15 @@ class _Collector:
         if isinstance(node, exp.Filter):
             function = node.this
             condition = both(condition, self.terms.condition(node.expression.this))
-        if any(inner is not function for inner in function.find_all(exp.AggFunc, exp.Window, exp.Select)):
-            refuse(
-                self.query.sql, function, "an aggregate of an aggregate, a window or a subquery is not supported.", ""
-            )
+        inside = function.walk(prune=lambda below: isinstance(below, exp.Query))
+        if any(isinstance(inner, exp.AggFunc | exp.Window) and inner is not function for inner in inside):
+            refuse(self.query.sql, function, "an aggregate of an aggregate or a window is not supported.", "")
         return self.function(function, condition)
 
     def function(self, function: exp.Expr, condition: Condition) -> exp.Expr:
         """The aggregate over the rows meeting a condition."""
         if isinstance(function, exp.CountIf):
-            return self.count(both(condition, self.terms.condition(function.this)))
+            return self.counted_if(function.this, condition)
         if isinstance(function, exp.Count) and not function.expressions:
             return self.counted(function, condition)
         if isinstance(function, exp.Sum | exp.Avg) and not isinstance(function.this, exp.Distinct):
@@ -152,16 +162,24 @@ class _Collector:
         summed = self.sum(function.this, condition)
         if isinstance(function, exp.Avg):
             return over(summed, self.count(both(condition, self.totals.known(function.this))))
-        if self.domain_groups:
-            return summed
-        nobody = exp.EQ(this=self.rows(function.this, condition), expression=exp.Literal.number(0))
-        return exp.Case(ifs=[exp.If(this=nobody, true=exp.Null())], default=summed)
+        return self.unless_nobody(summed, condition, lambda: self.totals.known(function.this))
 
-    def rows(self, node: exp.Expr, condition: Condition) -> exp.Expr:
-        """What is zero where a sum adds up nothing, which is NULL in SQL; an estimate is never quite zero."""
-        if all(column.exact for column in self.query.manifest.perturbed):
-            return self.count(both(condition, self.totals.known(node)))
-        return self.native(exp.Count(this=exp.Star(), big_int=True))
+    def counted_if(self, test: exp.Expr, condition: Condition) -> exp.Expr:
+        """COUNT_IF: the rows for which a test is TRUE; it is known where it is TRUE or FALSE."""
+
+        def known() -> Condition:
+            return Junction(False, (self.terms.condition(test), self.terms.condition(test, truth=False)))
+
+        return self.unless_nobody(self.count(both(condition, self.terms.condition(test))), condition, known)
+
+    def unless_nobody(self, summed: exp.Expr, condition: Condition, known: Callable[[], Condition]) -> exp.Expr:
+        """SUM and COUNT_IF of nothing are NULL in DuckDB; of a group of a perturbed column nothing is known surely."""
+        if self.domain_groups and not self.unperturbed:
+            return summed
+        # An estimate is never quite zero, but there may be no row at all.
+        rows = self.count(both(condition, known())) if self.unperturbed else self.native(count_rows())
+        nobody = exp.EQ(this=rows, expression=exp.Literal.number(0))
+        return exp.Case(ifs=[exp.If(this=nobody, true=exp.Null())], default=summed)
 
     def native(self, node: exp.Expr) -> exp.Expr:
         """An aggregate that is exact as it stands."""
@@ -206,10 +224,16 @@ class _Collector:
             return exp.Paren(this=exp.Sub(this=self.sum(_numbers(a, b), condition), expression=means))
 
         if isinstance(function, exp.Corr):
-            spreads = exp.Greatest(
-                this=_product(about_means(x, x), about_means(y, y)), expressions=[exp.Literal.number("0e0")]
+            spreads = [about_means(x, x), about_means(y, y)]
+            both_spread = exp.Greatest(this=_product(*spreads), expressions=[exp.Literal.number("0e0")])
+            squares = [self.sum(_numbers(value, value), condition) for value in (x, y)]
+            constant = disjunction([_is_nothing(part, of) for part, of in zip(spreads, squares, strict=True)])
+            nobody = exp.EQ(this=rows, expression=exp.Literal.number(0))
+            nan = typed(exp.Literal.string("NaN"), "DOUBLE")  # as in DuckDB, where one of the two is constant
+            return exp.Case(
+                ifs=[exp.If(this=nobody, true=exp.Null()), exp.If(this=constant, true=nan)],
+                default=over(about_means(x, y), exp.Sqrt(this=both_spread)),
             )
-            return over(about_means(x, y), exp.Sqrt(this=spreads))
         return over(about_means(x, y), rows if isinstance(function, exp.CovarPop) else _less_one(rows))
 
     def count(self, condition: Condition) -> exp.Expr:
@@ -275,6 +299,12 @@ def over(top: exp.Expr, bottom: exp.Expr) -> exp.Expr:
     """A ratio, NULL where there is nothing to divide by."""
     zero = exp.Nullif(this=bottom.copy(), expression=exp.Literal.number("0e0"))
     return exp.Paren(this=exp.Div(this=top.copy(), expression=zero, typed=False, safe=False))
+
+
+def _is_nothing(spread: exp.Expr, squares: exp.Expr) -> exp.Expr:
+    """Whether a spread about the mean is no more than the rounding of the squares that it is the rest of."""
+    rounding = exp.Mul(this=exp.Literal.number("1e-11"), expression=squares)
+    return exp.LTE(this=spread.copy(), expression=rounding)
 
 
 def _less_one(rows: exp.Expr) -> exp.Expr:

@@ -16,16 +16,19 @@ from ppdm_sql.rewrite.aggregates import native_name
 from ppdm_sql.rewrite.counts import can_be_counted, covariance_by_counts, estimate_by_counts
 from ppdm_sql.rewrite.derivative import NoDerivative, derivative
 from ppdm_sql.rewrite.formula import FALSE, TRUE
-from ppdm_sql.rewrite.grouping_sets import CALLS, absent_key, grouping_call, union
+from ppdm_sql.rewrite.grouping_sets import CALLS, SET, absent_key, grouping_call, union
 from ppdm_sql.rewrite.plan import Plan, PlannedTotal
 from ppdm_sql.rewrite.query import Query, totals_in
 from ppdm_sql.rewrite.refuse import misread, refuse
 from ppdm_sql.rewrite.scan import (
     PREFIX,
     Scan,
+    conjunction,
     count_rows,
     covariance_name,
+    disjunction,
     estimate_name,
+    grouped,
     inner,
     key_name,
     named,
@@ -126,8 +129,10 @@ def answer_statement(plans: Sequence[Plan], groups: exp.Expr) -> exp.Select:
         items.extend(outer.interval_columns(item.unalias(), name))
     statement = exp.Select(expressions=items)
     having = tree.args.get("having")
-    if having is not None:
-        statement.set("where", exp.Where(this=outer.rewrite(having.this)))
+    wheres = [*_present(query), *([outer.rewrite(having.this)] if having is not None else [])]
+    if wheres:
+        wheres = [grouped(where) for where in wheres] if len(wheres) > 1 else wheres
+        statement.set("where", exp.Where(this=conjunction(wheres)))
     for part in ("distinct", "qualify", "order", "limit", "offset"):
         node = tree.args.get(part)
         if node is not None:
@@ -136,6 +141,17 @@ def answer_statement(plans: Sequence[Plan], groups: exp.Expr) -> exp.Select:
         misread(query.sql, tree, "it has neither an aggregate nor a group.")
     statement.set("from_", exp.From(this=outer.with_slopes()))
     return statement
+
+
+def _present(query: Query) -> list[exp.Expr]:
+    """That a group has a row, where it is known; the group of all rows is there anyway."""
+    if query.present is None:
+        return []
+    own = exp.GT(this=exp.column(estimate_name(query.present)), expression=number(0.5))
+    everything = [
+        exp.EQ(this=exp.column(SET), expression=exp.Literal.number(i)) for i, s in enumerate(query.sets) if not s
+    ]
+    return [disjunction([own, *everything])]
 
 
 def output_name(item: exp.Expr) -> str:

@@ -13,6 +13,7 @@ from sqlglot import exp
 from ppdm_sql.rewrite.refuse import misread, refuse
 from ppdm_sql.rewrite.scan import conjunction, grouped
 from ppdm_sql.rewrite.scopes import with_query
+from ppdm_sql.rewrite.with_queries import settle_with
 
 IsRelease = Callable[[exp.Table], bool]
 Definition = Callable[[exp.Table], exp.Query | None]
@@ -37,6 +38,7 @@ def inline(sql: str, tree: exp.Expr, is_release: IsRelease, definition: Definiti
     for select in reversed(list(tree.find_all(exp.Select))):
         while _mergeable(select, columns_of):
             _merge(sql, select)
+    settle_with(sql, tree, is_release)
     return tree
 
 
@@ -94,9 +96,22 @@ def _mergeable(select: exp.Select, columns_of: ColumnsOf) -> bool:
     columns = columns_of(body.args["from_"].this) if isinstance(body.args["from_"].this, exp.Table) else None
     mine = (select, inner, body)
     nested = any(all(query is not one for one in mine) for query in select.find_all(exp.Query, exp.Values))
-    if columns is None or nested:
+    if columns is None or (nested and not _keeps_names(select, inner)):
         return False
     return _passes_on(body, columns) and _is_clear(select, inner, columns)
+
+
+def _keeps_names(select: exp.Select, inner: exp.Subquery) -> bool:
+    """Whether every name in a subquery of WHERE or SELECT still means the same when `inner` is taken in."""
+    body, name = inner.this, inner.alias.casefold()
+    if not any(item.is_star for item in body.expressions):
+        return False
+    if name == body.args["from_"].this.alias_or_name.casefold():
+        return True
+    return not any(
+        column.table.casefold() == name and column.find_ancestor(exp.Select) is not select
+        for column in select.find_all(exp.Column)
+    )
 
 
 def _passes_on(body: exp.Select, columns: frozenset[str]) -> bool:
@@ -129,7 +144,8 @@ def _merge(sql: str, select: exp.Select) -> None:
     body: exp.Select = inner.this
     table = body.args["from_"].this
     for column in body.find_all(exp.Column):
-        column.set("table", None)
+        if column.find_ancestor(exp.Select) is body:
+            column.set("table", None)
     everything = any(item.is_star for item in body.expressions)
     selected = {} if everything else {item.alias_or_name.casefold(): item.unalias() for item in body.expressions}
     aliases = {item.alias.casefold() for item in select.expressions if isinstance(item, exp.Alias)}

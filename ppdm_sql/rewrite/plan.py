@@ -11,10 +11,11 @@ from sqlglot import exp
 from ppdm_sql.channels.axis import Axis
 from ppdm_sql.channels.cells import EXACT_AXIS, EXACT_CELLS, Cell, Cells, column_axis
 from ppdm_sql.channels.joint import JointCells
-from ppdm_sql.errors import Unsupported
+from ppdm_sql.errors import QueryError, Unsupported
 from ppdm_sql.policy.binding import BoundColumn, OwnColumn
 from ppdm_sql.rewrite.formula import FALSE, TRUE, All, Atom, Formula, Some, axes_of, simplify
 from ppdm_sql.rewrite.query import Condition, Junction, Query, Total, Value
+from ppdm_sql.rewrite.refuse import refuse
 from ppdm_sql.rewrite.scan import conjunction, disjunction, grouped
 
 Expressions = Sequence[exp.Expr]
@@ -187,6 +188,22 @@ class Plan:
 
 def make_plan(query: Query, engine: Measuring) -> Plan:
     """Ask for the cells of every perturbed column, and settle the conditions."""
+    try:
+        return _plan(query, engine)
+    except QueryError as error:
+        terms = [term for axis in query.axes for term in (*axis.terms, *axis.values) if term.find(exp.Query)]
+        if terms and _missed_a_column(error):
+            why = "a subquery in it looks at other columns of the row around it."
+            refuse(query.sql, terms[0], why, "Compare the perturbed column with a number, and join conditions by AND.")
+        raise
+
+
+def _missed_a_column(error: QueryError) -> bool:
+    """Whether the engine missed a column where there was nothing but the domain of one."""
+    return "ppdm_w" in str(error) or "ppdm_fixed" in str(error)
+
+
+def _plan(query: Query, engine: Measuring) -> Plan:
     query = _with_source(query)
     columns = [
         (axis.column, axis.terms, axis.values, axis.labels)

@@ -117,7 +117,8 @@ class Query:
     each aggregate to an expression over totals and `natives`, aggregates that are exact as they stand; `squares` says
     which total is the sum of the products of two others, for their covariance. `labels` has the keys, by number, that
     are of perturbed columns, and `condition` is WHERE as far as it is hidden. `sets` has the keys of each grouping set,
-    where there are several; the query of one set has the others `absent`.
+    where there are several; the query of one set has the others `absent`. `present` is the total that counts a group's
+    rows, where it is certain: a group without any is none.
 
     Of a relation, `visible` has the names of its columns, and `given` the conditions on perturbed columns that its
     subqueries make. `grouping` is what the scan groups by where that is not the keys as they stand. With `piecewise`,
@@ -142,6 +143,7 @@ class Query:
     squares: Mapping[tuple[int, int], int] = field(default_factory=dict)
     labels: Mapping[int, Label] = field(default_factory=dict)
     condition: Condition = field(default_factory=lambda: Junction(True))
+    present: int | None = None
     visible: tuple[Visible, ...] = ()
     given: tuple[exp.Expr, ...] = ()
     grouping: tuple[exp.Expr, ...] = ()
@@ -168,7 +170,8 @@ class Query:
     @property
     def answered(self) -> set[int]:
         """The totals that the answer itself needs; the others are needed for errors only."""
-        return {i for value in self.aggregates.values() for i in totals_in(value)}
+        present = set() if self.present is None else {self.present}
+        return present | {i for value in self.aggregates.values() for i in totals_in(value)}
 
     def column(self, name: str) -> ReleasedColumn | None:
         """The released column of that name; names do not depend on case."""

@@ -55,7 +55,9 @@ class Terms:
         """
         node = node.unnest()
         perturbed = self.query.perturbed_in(node)
-        if len(perturbed) + self.has_exact(node) <= 1:
+        # A subquery may look at columns of the row around it, so it is kept apart from what it is joined with.
+        joined = isinstance(node, exp.And | exp.Or | exp.Not) and node.find(exp.Query) is not None
+        if len(perturbed) + self.has_exact(node) <= 1 and not (joined and perturbed):
             return self._leaf(node, perturbed, truth, otherwise)
         if isinstance(node, exp.Not):
             return self.condition(node.this, not truth, otherwise)

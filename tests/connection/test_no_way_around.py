@@ -271,3 +271,23 @@ def test_a_column_may_bear_any_name(tmp_path):
 def test_a_condition_nobody_can_meet_gives_no_groups(con):
     assert con.execute("SELECT sex, count(*) FROM people WHERE age > 200 GROUP BY sex").fetchall() == []
     assert con.execute("SELECT count(*) FROM people WHERE age > 200").fetchall() == [(0.0,)]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "CREATE MACRO coin() AS random()",
+        "CREATE MACRO upper(x) AS x || random()::VARCHAR",
+        "CREATE VIEW drawn AS SELECT random() * 50 AS v",
+    ],
+)
+def test_a_view_or_macro_that_draws_at_random_is_not_evaluated_on_a_domain(writable, made):
+    writable.execute(made)
+    asked = {
+        "coin": "age > coin() * 50",
+        "upper": "upper(occupation) > 'S'",
+        "drawn": "age > (SELECT v FROM drawn)",
+    }
+    (condition,) = [condition for name, condition in asked.items() if name in made]
+    with pytest.raises(Unsupported, match="gives another value at each call"):
+        writable.sql(f"SELECT count(*) FROM half.people WHERE {condition}")
