@@ -135,7 +135,7 @@ SELECT grade || sex, count(*) FROM people GROUP BY 1;
 --! error: Unsupported: "grade" || "sex" (line 1, column 8): a group must depend on one perturbed column alone
 --! case: too many groups
 SELECT salary, count(*) FROM people GROUP BY salary;
---! error: Unsupported: GROUP BY "salary": the domain of salary falls into more than 65,536 groups.
+--! error: Unsupported: "salary": the domain of salary falls into more than 65,536 groups.
 --! case: the smallest exact value in groups of a perturbed column
 SELECT age, min(weight) FROM people GROUP BY age;
 --! error: Unsupported: min("weight") (line 1, column 13): the groups it runs over are of a perturbed column.
