@@ -65,7 +65,8 @@ def columns_of(original: Original, policy: Policy) -> tuple[ReleasedColumn, ...]
 
 
 def audit_columns(original: Original, columns: Sequence[ReleasedColumn]) -> Audit:
-    """The same for columns that are known."""
+    """The same for columns that are known; those that a mechanism adds to a release are not in the original."""
+    columns = [column for column in columns if column.name.casefold() in original.names]
     alone = uniqueness(original, [c.name for c in columns if c.perturbed is None])
     retained = [c.perturbed for c in columns if isinstance(c.perturbed, BoundColumn)]
     heaped = tuple(heap for bound in retained for heap in heaps(bound, *counts_of(original, bound)))

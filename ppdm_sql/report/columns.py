@@ -14,7 +14,7 @@ from ppdm_sql.policy.mechanisms import MECHANISMS
 from ppdm_sql.privacy.accuracy import count_error
 from ppdm_sql.privacy.bounds import likely_error
 from ppdm_sql.privacy.breaches import excludes_breach, highest_posterior, lowest_posterior
-from ppdm_sql.privacy.channel import RetentionChannel, UniformChannel, channel_of
+from ppdm_sql.privacy.channel import channel_of
 from ppdm_sql.privacy.statements import LIKELY, UNLIKELY, percent, statements
 from ppdm_sql.privacy.subsets import safe_relative_prior, seen_posterior
 from ppdm_sql.report import charts
@@ -25,6 +25,8 @@ from ppdm_sql.report.words import amount, count
 TENTH = 0.1
 """Counts are taken to be of a tenth of the rows, by a condition that a tenth of the domain meets."""
 MISS = 0.05
+NEARLY = 0.9999
+"""What a bound so near to 1 is shown as."""
 _NULLS = {
     "error": "There are no NULLs: the policy refuses them.",
     "keep": "NULL stays NULL: which rows are NULL stays visible.",
@@ -52,8 +54,7 @@ def column_page(column: Perturbed, rows: int) -> ColumnPage:
     """All that can be said of a column; of mechanisms without a channel, what they say of themselves."""
     bound = column.bound
     if not isinstance(bound, BoundColumn):
-        words = column.words if bound is None else (MECHANISMS[column.mechanism].describe(bound).kept + ".",)
-        return ColumnPage(column.name, column.mechanism, "", words, (), (), (), True)
+        return _other_page(column)
     said = MECHANISMS[column.mechanism].describe(bound)
     notes = [f"Domain: {said.domain} ({bound.size:,} values{', NULL among them' if bound.nulls == 'value' else ''})."]
     if column.guessed:
@@ -65,11 +66,33 @@ def column_page(column: Perturbed, rows: int) -> ColumnPage:
     strong = not math.isinf(channel.gamma) and excludes_breach(channel.gamma, UNLIKELY, LIKELY)
     figures: tuple[Figure, ...] = ()
     if bound.retain < 1 and bound.size > 1:
-        first = _before_and_after(bound, channel) if strong else _seen_and_true(bound)
+        first = _before_and_after(bound.name, channel.gamma) if strong else _seen_and_true(bound)
         figures = (first, _cost(bound, rows, strong))
     return ColumnPage(
         column.name, bound.type.name, said.kept, _transition(bound), statements(channel), tuple(notes), figures, strong
     )
+
+
+def _other_page(column: Perturbed) -> ColumnPage:
+    """A mechanism that no value's chances are known of here: its own words, and what its gamma promises."""
+    kept, words, gamma = "", list(column.words), column.gamma
+    if column.bound is not None:
+        said = MECHANISMS[column.mechanism].describe(column.bound)
+        kept = said.kept
+        words = words or [f"Domain: {said.domain}."]
+    if gamma is None:
+        promise = ("There is no bound on what somebody can learn who knew something before.",)
+        return ColumnPage(column.name, column.mechanism, kept, (), promise, tuple(words), (), strong=False)
+    strong = not math.isinf(gamma) and excludes_breach(gamma, UNLIKELY, LIKELY)
+    most = min(float(highest_posterior(gamma, UNLIKELY)), NEARLY)
+    promises = (
+        f"One original makes an output at most {amount(gamma)} times as likely as another that is possible beside the "
+        "exact columns of its row.",
+        "Whatever is known before, the exact columns included: what was 10 % likely becomes at most "
+        f"{percent(most)} likely.",
+    )
+    figures = (_before_and_after(column.name, gamma),) if strong else ()
+    return ColumnPage(column.name, column.mechanism, kept, (), promises, tuple(words), figures, strong)
 
 
 def _transition(bound: BoundColumn) -> tuple[str, ...]:
@@ -92,11 +115,11 @@ def _transition(bound: BoundColumn) -> tuple[str, ...]:
     )
 
 
-def _before_and_after(bound: BoundColumn, channel: UniformChannel | RetentionChannel) -> Figure:
+def _before_and_after(name: str, gamma: float) -> Figure:
     before = np.sin(np.linspace(0, np.pi / 2, 61)) ** 2  # dense at both ends, where the curves bend
     lines = {
-        "at most": highest_posterior(channel.gamma, before),
-        "at least": lowest_posterior(channel.gamma, before),
+        "at most": highest_posterior(gamma, before),
+        "at least": lowest_posterior(gamma, before),
         "nothing learnt": before,
     }
     rows = [
@@ -104,18 +127,18 @@ def _before_and_after(bound: BoundColumn, channel: UniformChannel | RetentionCha
         for line, after in lines.items()
         for b, a in zip(before, after, strict=True)
     ]
-    most = float(highest_posterior(channel.gamma, UNLIKELY))
+    most = float(highest_posterior(gamma, UNLIKELY))
     marked = [{"before": UNLIKELY, "after": most, "line": "at most", "label": f"10 % → {percent(most)}"}]
     table = [
         [
             percent(b),
-            percent(float(lowest_posterior(channel.gamma, b))),
-            percent(float(highest_posterior(channel.gamma, b))),
+            percent(float(lowest_posterior(gamma, b))),
+            percent(float(highest_posterior(gamma, b))),
         ]
         for b in _TABLED
     ]
     return Figure(
-        f"{bound.name}: how likely anything about a value can become once its published value is seen",
+        f"{name}: how likely anything about a value can become once its published value is seen",
         charts.before_and_after(rows, marked),
         f"Somebody who held something about this value 10 % likely can come to hold it {percent(most)} likely at most. "
         "Between the curves lies all that can happen, whatever was known before.",

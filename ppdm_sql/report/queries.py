@@ -18,7 +18,6 @@ from ppdm_sql.policy.domain_words import describe_point
 MOST_COUNTS = 6
 MOST_MEANS = 3
 MOST_GROUPS = 4
-_TEXT = ("date", "timestamp")
 _LITERALS = {"date": "DATE", "timestamp": "TIMESTAMP"}
 
 
@@ -53,7 +52,8 @@ def ask(con: Connection, original: Original, manifest: Manifest) -> tuple[Answer
     """The answers; queries that a mechanism does not allow are left out."""
     con.execute("SET ppdm_errors = 'columns'")
     select = ", ".join(
-        f"CAST({quote_name(original.name(c.name))} AS {c.type.name}) AS {quote_name(c.name)}" for c in _needed(manifest)
+        f"CAST({quote_name(original.name(c.name))} AS {c.type.name}) AS {quote_name(c.name)}"
+        for c in _needed(original, manifest)
     )
     found = []
     for question in questions(original, manifest):
@@ -70,8 +70,10 @@ def ask(con: Connection, original: Original, manifest: Manifest) -> tuple[Answer
     return tuple(found)
 
 
-def _needed(manifest: Manifest) -> list[ReleasedColumn]:
-    return [c for c in manifest.columns if c.perturbed is not None or c.type.family != "other"]
+def _needed(original: Original, manifest: Manifest) -> list[ReleasedColumn]:
+    """What queries may name: of mechanisms that conditions know, and of types that need no care."""
+    kept = [c for c in manifest.columns if isinstance(c.perturbed, BoundColumn) or c.perturbed is None]
+    return [c for c in kept if c.type.family != "other" and c.name.casefold() in original.names]
 
 
 def questions(original: Original, manifest: Manifest) -> Iterator[Question]:
@@ -121,7 +123,8 @@ def _groups(original: Original, manifest: Manifest) -> Iterator[tuple[str, str]]
     """The commonest groups of the exact text column with the fewest groups."""
     best: list[tuple[str, str]] = []
     for column in manifest.columns:
-        if column.perturbed is not None or column.type.family not in ("text", "enum", "boolean"):
+        here = column.name.casefold() in original.names
+        if column.perturbed is not None or not here or column.type.family not in ("text", "enum", "boolean"):
             continue
         select = f"CAST({quote_name(original.name(column.name))} AS VARCHAR) AS v"
         rows = original.ask(

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ppdm_sql.policy import BoundColumn
-from ppdm_sql.privacy.amplification import epsilon, epsilon_of_row
 from ppdm_sql.privacy.breaches import highest_posterior
-from ppdm_sql.privacy.channel import channel_of
 from ppdm_sql.privacy.statements import LIKELY, UNLIKELY, percent
 from ppdm_sql.report import charts
-from ppdm_sql.report.columns import half_width
+from ppdm_sql.report.columns import NEARLY, half_width
 from ppdm_sql.report.figures import Figure
 from ppdm_sql.report.subject import Subject
 from ppdm_sql.report.words import amount, count, listed
@@ -33,31 +31,41 @@ class RowPage:
 
 def row_page(subject: Subject) -> RowPage:
     """All columns together."""
-    known = [column.bound for column in subject.perturbed if isinstance(column.bound, BoundColumn)]
-    others = [column.name for column in subject.perturbed if not isinstance(column.bound, BoundColumn)]
-    words = [] if not known else _total(known)
-    if others:
-        words.append(f"Not in this total: {listed(others)}, for which there is no such number here.")
-    free = [bound for bound in known if not math.isinf(channel_of(bound).gamma)]
-    figures = (_parts(free),) if len(free) > 1 else ()
-    return RowPage(tuple(words), figures, _costs(known, subject.rows))
+    gammas = {column.name: column.gamma for column in subject.perturbed}
+    unknown = [name for name, gamma in gammas.items() if gamma is None]
+    known = {name: gamma for name, gamma in gammas.items() if gamma is not None}
+    words = [] if not known else _total(known, whole=not unknown)
+    if unknown:
+        words.append(
+            f"There is no such number for {listed(unknown)}, and so no bound on what the row as a whole tells."
+        )
+    parts = {name: math.log(gamma) for name, gamma in known.items() if not math.isinf(gamma)}
+    figures = (_parts(parts),) if len(parts) > 1 else ()
+    bounds = [column.bound for column in subject.perturbed if isinstance(column.bound, BoundColumn)]
+    return RowPage(tuple(words), figures, _costs(bounds, subject.rows))
 
 
-def _total(known: Sequence[BoundColumn]) -> list[str]:
-    open_ = [bound.name for bound in known if math.isinf(channel_of(bound).gamma)]
-    if open_:
+def _total(known: Mapping[str, float], *, whole: bool) -> list[str]:
+    """`whole` says whether these are all of the perturbed columns."""
+    certain = [name for name, gamma in known.items() if math.isinf(gamma)]
+    if certain:
         return [
-            f"The row has no bound: {listed(open_)} can be published as certain values. What the other columns hide, "
-            "they hide by themselves only."
+            f"The row has no bound: in {listed(certain)} a published value can be certain. What the other columns "
+            "hide, they hide by themselves only."
         ]
-    total = epsilon_of_row([channel_of(bound) for bound in known])
-    most = min(float(highest_posterior(math.exp(min(total, 700)), UNLIKELY)), 0.9999)
+    total = math.fsum(math.log(gamma) for gamma in known.values())
+    names = "the row's epsilon" if whole else f"the epsilon of {listed(list(known))} together"
     words = [
-        "Columns are perturbed independently of each other, so what they tell adds up: the row's epsilon is "
-        f"{amount(total)}, the sum of its columns'.",
-        f"Something about a whole row that was 10 % likely can become {percent(most)} likely, for somebody who uses "
-        "all of its columns at once.",
+        f"Columns are perturbed independently of each other, so what they tell adds up: {names} is {amount(total)}, "
+        "the sum of the columns'."
     ]
+    if not whole:
+        return words
+    most = min(float(highest_posterior(math.exp(min(total, 700)), UNLIKELY)), NEARLY)
+    words.append(
+        f"Something about a whole row that was 10 % likely, its exact columns known, can become {percent(most)} likely "
+        "for somebody who uses all of its columns at once."
+    )
     if most > LIKELY:
         words.append(
             "That is hardly a bound. Each column's own promise still holds for what is asked of that column, as long "
@@ -66,14 +74,14 @@ def _total(known: Sequence[BoundColumn]) -> list[str]:
     return words
 
 
-def _parts(known: Sequence[BoundColumn]) -> Figure:
-    parts = sorted(((bound.name, epsilon(channel_of(bound))) for bound in known), key=lambda part: -part[1])
-    total = sum(part for _, part in parts)
+def _parts(epsilons: Mapping[str, float]) -> Figure:
+    parts = sorted(epsilons.items(), key=lambda part: -part[1])
+    total = sum(part for _, part in parts) or 1.0
     rows = [{"name": name, "value": value, "label": f"{value:.2f}"} for name, value in parts]
     return Figure(
         "What each column adds to the row's epsilon",
         charts.bars(rows, "epsilon", "~g"),
-        f"{parts[0][0]} tells most: {percent(parts[0][1] / total)} of the row's total of {amount(total)}.",
+        f"{parts[0][0]} tells most: {percent(parts[0][1] / total)} of the total of {amount(total)}.",
         ("column", "epsilon", "share of the total"),
         [[name, f"{value:.3f}", percent(value / total)] for name, value in parts],
     )

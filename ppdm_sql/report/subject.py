@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 
 from ppdm_sql.errors import PolicyError
-from ppdm_sql.policy import ColumnPolicy, Manifest, PerturbedColumn, Policy, ReleasedColumn, bind
+from ppdm_sql.policy import BoundColumn, ColumnPolicy, Manifest, PerturbedColumn, Policy, ReleasedColumn, bind
 from ppdm_sql.policy.domain import Range, Values
 from ppdm_sql.policy.mechanisms import MECHANISMS
+from ppdm_sql.privacy.channel import channel_of
 
 ROWS = 100_000
 """What errors are computed for where nobody said how many rows there are."""
@@ -25,6 +26,13 @@ class Perturbed:
     bound: PerturbedColumn | None
     words: tuple[str, ...] = ()
     guessed: bool = False
+
+    @property
+    def gamma(self) -> float | None:
+        """How many times likelier one value makes an output than another does; None where there is no such number."""
+        if isinstance(self.bound, BoundColumn):
+            return channel_of(self.bound).gamma
+        return None if self.bound is None else MECHANISMS[self.mechanism].describe(self.bound).gamma
 
 
 @dataclass(frozen=True)
@@ -56,9 +64,9 @@ def subject_of_policy(policy: Policy, level: str | None, rows: int | None) -> Su
 
 def subject_of_source(policy: Policy, level: str | None, columns: Sequence[ReleasedColumn], rows: int) -> Subject:
     """A policy with the table it is for."""
-    return Subject(
-        policy.table, rows, True, level, _perturbed(columns), _exact(columns), policy.dropped, policy.identity
-    )
+    lines = {column.name: _words(policy, column) for column in policy.perturbed}
+    perturbed = tuple(replace(column, words=lines.get(column.name, ())) for column in _perturbed(columns))
+    return Subject(policy.table, rows, True, level, perturbed, _exact(columns), policy.dropped, policy.identity)
 
 
 def _perturbed(columns: Sequence[ReleasedColumn]) -> tuple[Perturbed, ...]:
@@ -70,7 +78,7 @@ def _exact(columns: Sequence[ReleasedColumn]) -> tuple[str, ...]:
 
 
 def _guessed(policy: Policy, column: ColumnPolicy) -> Perturbed:
-    words = tuple(line.strip() for line in MECHANISMS[column.mechanism].explain(policy, column, None)[1:])
+    words = _words(policy, column)
     type_name = _likely_type(column)
     bound = None
     if type_name is not None:
@@ -79,6 +87,12 @@ def _guessed(policy: Policy, column: ColumnPolicy) -> Perturbed:
         except PolicyError:  # the guess was wrong; the policy itself was read without complaint
             bound = None
     return Perturbed(column.name, column.mechanism, bound, words, guessed=True)
+
+
+def _words(policy: Policy, column: ColumnPolicy) -> tuple[str, ...]:
+    """What the mechanism says of the column as declared, a sentence a line."""
+    lines = MECHANISMS[column.mechanism].explain(policy, column, None)[1:]
+    return tuple(f"{line.strip()[:1].upper()}{line.strip()[1:]}." for line in lines)
 
 
 def _likely_type(column: ColumnPolicy) -> str | None:

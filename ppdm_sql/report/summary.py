@@ -8,7 +8,7 @@ from ppdm_sql.policy import BoundColumn
 from ppdm_sql.privacy.breaches import highest_posterior
 from ppdm_sql.privacy.channel import channel_of
 from ppdm_sql.privacy.statements import UNLIKELY, percent
-from ppdm_sql.report.columns import half_width
+from ppdm_sql.report.columns import NEARLY, half_width
 from ppdm_sql.report.measured import Measured
 from ppdm_sql.report.subject import Subject
 from ppdm_sql.report.words import listed, plural
@@ -54,16 +54,16 @@ def released(subject: Subject) -> list[Sequence[str]]:
     rows: list[Sequence[str]] = []
     for column in subject.perturbed:
         bound = column.bound
+        gamma = column.gamma
+        most = "no bound" if gamma is None else percent(min(float(highest_posterior(gamma, UNLIKELY)), NEARLY))
         if not isinstance(bound, BoundColumn):
-            rows.append((column.name, f"perturbed ({column.mechanism})", "", ""))
+            rows.append((column.name, f"perturbed ({column.mechanism})", "", most))
             continue
         p = bound.retain
         drawn = 1 / bound.size if bound.weights is None else None
         itself = percent(p + (1 - p) * drawn) if drawn is not None else f"at least {percent(p)}"
-        gamma = channel_of(bound).gamma
-        rows.append(
-            (column.name, f"perturbed, {p:.3g} kept", itself, percent(float(highest_posterior(gamma, UNLIKELY))))
-        )
+        most = "100 %" if p == 1 else most
+        rows.append((column.name, f"perturbed, {p:.3g} kept", itself, most))
     if subject.exact is None:
         rows.append(("all other columns", "released as they are", "always", "100 %"))
     else:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ppdm_sql.auditing import attack
-from ppdm_sql.auditing.findings import audit_columns, columns_of
+from ppdm_sql.auditing.findings import audit_columns
 from ppdm_sql.auditing.tables import open_original, policy_of
 from ppdm_sql.engines.release_files import manifest_of
 from ppdm_sql.errors import PolicyError, ReleaseError
@@ -94,10 +94,8 @@ def _of_policy(policy: Policy, source: Any, level: str | None, rows: int | None,
     with tempfile.TemporaryDirectory(prefix="ppdm-report-") as folder:
         release = Path(folder) / "trial.duckdb"  # perturbed rows only, and gone with the folder
         manifest = publish(source, policy, to=release, key=secrets.token_bytes(32), progress=progress)
-        with open_original(source, policy) as original:
-            columns = columns_of(original, policy)
         found = _measure(str(release), manifest, source, policy, progress)
-    return _Contents(subject_of_source(policy, level, columns, manifest.rows), origin, found, trial=True)
+    return _Contents(subject_of_source(policy, level, manifest.columns, manifest.rows), origin, found, trial=True)
 
 
 def _of_release(path: str, source: Any, table: str | None, progress: bool | None) -> _Contents:
@@ -111,8 +109,7 @@ def _measure(path: str, manifest: Manifest, source: Any, policy: Policy, progres
     if manifest.rows and any(isinstance(column, BoundColumn) for column in manifest.perturbed):
         guessed = attack([path], source, table=manifest.table, progress=progress)
     with open_original(source, policy) as original, connect(path, read_only=True) as con:
-        present = [column for column in manifest.columns if column.name.casefold() in original.names]
-        return measured(ask(con, original, manifest), guessed, audit_columns(original, present))
+        return measured(ask(con, original, manifest), guessed, audit_columns(original, manifest.columns))
 
 
 def _text(contents: _Contents) -> str:

@@ -229,6 +229,28 @@ def test_a_custom_replacing_distribution(folder):
     assert "The value b is published as b with 62.5 %, and as any given other value with 37.5 % to 37.5 %" in text
 
 
+def test_mechanisms_without_a_channel_speak_for_themselves(folder):
+    rng = np.random.default_rng(2)
+    jobs = ["clerk", "cook", "driver", "nurse"]
+    table = pa.table(
+        {
+            "pay": np.round(rng.normal(50, 8, 2_000)),
+            "job": np.take(jobs, rng.choice(4, 2_000, p=[0.4, 0.3, 0.2, 0.1])),
+            "age": rng.integers(17, 91, 2_000),
+        }
+    )
+    declared = small() | {"identity": []}
+    declared["columns"] |= {
+        "pay": {"mechanism": "gaussian", "noise": 0.5, "deviation": 8, "step": 1},
+        "job": {"mechanism": "small_domain", "domain": {"values": jobs}, "privacy": {"rho1": 0.35, "rho2": 0.7}},
+    }
+    text = checked(report(load_policy(declared), folder / "others.html", source=table, progress=False))
+    assert "There is no bound on what somebody can learn who knew something before." in text
+    assert "There is no such number for pay, and so no bound on what the row as a whole tells." in text
+    assert "the exact columns included: what was 10 % likely becomes at most" in text
+    assert "job_part" in text
+
+
 def test_a_page_is_never_written_over(folder, full):
     before = full.read_bytes()
     with pytest.raises(TargetError, match="is there already: name another file, or say --replace"):
