@@ -143,7 +143,7 @@ def _sets(column: BoundColumn, values: Numbers, counts: Numbers) -> Iterator[_Se
     for place in np.argsort(-counts, kind="stable")[:COMMONEST]:
         members = np.zeros(len(values), dtype=np.bool_)
         members[place] = True
-        yield _Set(describe_value(column, int(values[place])), members, 1)
+        yield _Set(f"the value {describe_value(column, int(values[place]))}", members, 1)
 
 
 def _bulk(column: BoundColumn, grid: Grid, values: Numbers, counts: Numbers) -> Iterator[_Set]:

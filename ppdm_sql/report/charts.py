@@ -82,7 +82,7 @@ def seen_and_true(rows: Sequence[dict[str, Any]], safe: float | None) -> Markup:
         "relative:Q",
         title="times as common among rows as among draws",
         scale=alt.Scale(type="log"),
-        axis=alt.Axis(values=[0.1, 1, 10, 100, 1000, 10000], format=",~f"),
+        axis=alt.Axis(values=[1, 10, 100, 1000, 10000], format="~s"),
     )
     y = alt.Y(**_share("after", "likely after one is seen"))
     colour = alt.Color("line:N", scale=alt.Scale(range=[ORANGE, BLUE]), sort=None)

@@ -119,12 +119,16 @@ def _guess_rows(attack: Attack | None) -> tuple[tuple[str, str, str, str], ...]:
     return tuple(found)
 
 
+def _rare(share: float) -> str:
+    return f"{percent(share)} of draws" if share >= 0.001 else f"one draw in {count(1 / share)}"
+
+
 def _heaped(heap: Heap) -> Finding:
     return Finding(
         f"{heap.column}: {heap.words}",
-        f"{percent(heap.prior)} of the rows are among these, but only {percent(heap.share)} of draws, "
-        f"{amount(heap.relative_prior)} times fewer. A published value among them is its row's own with "
-        f"{percent(heap.true)}, where any published value is with {percent(heap.usual)}.",
+        f"{percent(heap.prior)} of the rows have such a value, but only {_rare(heap.share)}: it is "
+        f"{amount(heap.relative_prior)} times as common among the rows as among draws. A published one is its row's "
+        f"own with {percent(heap.true)}, where any published value is with {percent(heap.usual)}.",
         "Use a coarser step or a narrower domain, so that draws look like the data; or keep less of the column.",
     )
 

@@ -17,12 +17,24 @@ from ppdm_sql.errors import TargetError
 ENDINGS = (".html", ".htm")
 
 
+def unbroken(value: Any) -> Any:
+    """Text whose numbers stay on one line with their signs; what was drawn or is markup already stays as it is.
+
+    >>> unbroken("± 3 %") == "±\\u00a03\\u00a0%"
+    True
+    """
+    if not isinstance(value, str) or isinstance(value, Markup):
+        return value
+    return value.replace(" %", "\u00a0%").replace("± ", "±\u00a0")
+
+
 def render(template: str, **contents: Any) -> str:
     """A template filled in."""
     environment = Environment(
         loader=PackageLoader("ppdm_sql.report"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=unbroken,
         trim_blocks=True,
         lstrip_blocks=True,
     )

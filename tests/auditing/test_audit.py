@@ -92,7 +92,7 @@ def test_one_value_that_many_have():
     table = clean()
     table["wage"][: ROWS // 3] = 50_000
     found = audit(pa.table(table), policy())
-    assert [(heap.column, heap.words) for heap in found.heaps] == [("wage", "50000")]
+    assert [(heap.column, heap.words) for heap in found.heaps] == [("wage", "the value 50000")]
 
 
 def test_a_domain_much_wider_than_its_data():
@@ -133,7 +133,7 @@ def test_values_of_a_list_and_null():
     column = bound(Values(tuple("abcdefghijklmnopqrstuvwxyz")), "VARCHAR", 0.6)
     counts = np.full(26, 10)
     counts[3] = 2_000
-    assert [heap.words for heap in heaps(column, np.arange(26), counts)] == ["d"]
+    assert [heap.words for heap in heaps(column, np.arange(26), counts)] == ["the value d"]
     nullable = bind(
         ColumnPolicy("x", "uniform", column_domain := Values(tuple(range(40))), Retention("retain", 0.5), "value"),
         "INTEGER",
@@ -141,7 +141,7 @@ def test_values_of_a_list_and_null():
     counts = np.full(41, 10)
     counts[40] = 3_000
     assert column_domain.size == 40
-    assert [heap.words for heap in heaps(nullable, np.arange(41), counts)] == ["NULL"]
+    assert [heap.words for heap in heaps(nullable, np.arange(41), counts)] == ["the value NULL"]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from ppdm_sql.auditing import attack
 from ppdm_sql.errors import PolicyError, ReleaseError, TargetError
 from ppdm_sql.policy import load_policy
 from ppdm_sql.publishing import publish
-from ppdm_sql.report import words
+from ppdm_sql.report import page, words
 from ppdm_sql.report.attack_page import write_attack
 from ppdm_sql.report.writing import report
 
@@ -93,10 +93,10 @@ class Checked(HTMLParser):
             self.text.append(data)
 
 
-def checked(page) -> str:
+def checked(path) -> str:
     """The page's words, once it is known to be whole and to load nothing."""
     parser = Checked()
-    parser.feed(page.read_text(encoding="utf-8"))
+    parser.feed(path.read_text(encoding="utf-8"))
     assert parser.open == []
     assert parser.loads == []
     assert len(set(parser.ids)) == len(parser.ids)
@@ -179,13 +179,13 @@ def test_names_and_values_are_escaped(full):
 
 
 def test_the_policy_alone(folder):
-    page = report(load_policy(policy()), folder / "policy.html", rows=1_000_000)
-    text = checked(page)
+    written = report(load_policy(policy()), folder / "policy.html", rows=1_000_000)
+    text = checked(written)
     assert "Not for publication" not in text
     assert "Audit" not in text
     assert "1,000,000 rows" in text
     assert "all other columnsreleased as they are" in text
-    assert page.stat().st_size < 400_000
+    assert written.stat().st_size < 400_000
 
 
 def test_a_release(folder):
@@ -299,10 +299,10 @@ class TestInABrowser:
         paths = [folder / f"{n}.parquet" for n in range(2)]
         for n, path in enumerate(paths):
             publish(people(), policy(), to=path, key=bytes([n]) * 32, progress=False)
-        page = folder / "attack.html"
-        write_attack(attack(paths, people(), progress=False), ["age: independent"], page)
-        assert HOSTILE in checked(page)
-        seen = look(page, tmp_path)
+        written = folder / "attack.html"
+        write_attack(attack(paths, people(), progress=False), ["age: independent"], written)
+        assert HOSTILE in checked(written)
+        seen = look(written, tmp_path)
         assert seen.console == []
         for view in (seen.phone, seen.desk):
             assert view["width"] <= view["view"]
@@ -310,6 +310,7 @@ class TestInABrowser:
             assert view["labelled"]
 
 
-def test_doctests():
-    found = doctest.testmod(words)
+@pytest.mark.parametrize("module", [words, page], ids=lambda module: module.__name__)
+def test_doctests(module):
+    found = doctest.testmod(module)
     assert (found.attempted > 0, found.failed) == (True, 0)
