@@ -1,0 +1,116 @@
+"""Apriori on estimated supports: an itemset is looked at as long as its true support may pass the threshold.
+
+An estimate that happens to fall short must not hide what lies above it, and one that happens to pass proves nothing.
+So candidates are dropped by the upper end of an interval, and called frequent for sure by the lower end of one that
+holds for all candidates of a level at once.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from ppdm_sql.errors import Unsupported
+from ppdm_sql.itemsets.supports import Supports
+
+Integers = npt.NDArray[np.int64]
+Array = npt.NDArray[np.float64]
+Count = Callable[[Integers], Supports]
+"""From itemsets of one size, shape (c, k), to what is known of them."""
+
+MAX_CANDIDATES = 400_000
+"""Candidates of one level: more of them mean that the noise is larger than the threshold."""
+AT_ONCE = 20_000
+"""Candidates whose counts are held in memory at once."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """Itemsets of one size that may be frequent: estimated supports in baskets, and the ends of their intervals.
+
+    ``certain`` are those whose support passes the threshold with the asked confidence for all candidates together.
+    """
+
+    itemsets: Integers
+    support: Array
+    error: Array
+    low: Array
+    high: Array
+    certain: npt.NDArray[np.bool_]
+
+    def take(self, chosen: npt.NDArray[np.bool_]) -> Level:
+        """Some of the itemsets."""
+        return Level(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+
+
+def apriori(count: Count, items: int, least: float, *, largest: int, confidence: float) -> Iterator[Level]:
+    """The itemsets that may be frequent, size by size.
+
+    Parameters
+    ----------
+    count
+        Estimates the supports of itemsets.
+    items : int
+        How many items there are; they are numbers from 0.
+    least : float
+        The threshold, in baskets.
+    largest : int
+        Items of the largest itemsets.
+    confidence : float
+        How often an interval holds the true support.
+    """
+    candidates = np.arange(items, dtype=np.int64).reshape(-1, 1)
+    ceiling = np.full(items, np.inf)
+    for size in range(1, largest + 1):
+        if not len(candidates):
+            return
+        level = _level(count, candidates, ceiling, least, confidence)
+        if len(level.itemsets):
+            yield level
+        if size < largest:
+            candidates, ceiling = _following(level)
+
+
+def _level(count: Count, candidates: Integers, ceiling: Array, least: float, confidence: float) -> Level:
+    if len(candidates) > MAX_CANDIDATES:
+        raise Unsupported(
+            f"Unsupported: {len(candidates):,} itemsets of {candidates.shape[1]} items may be frequent for all that "
+            f"can be told from the randomized baskets, and at most {MAX_CANDIDATES:,} are looked at. Use a larger "
+            "min_support, a lower confidence, or smaller itemsets."
+        )
+    support, error = np.empty(len(candidates)), np.empty(len(candidates))
+    for start in range(0, len(candidates), AT_ONCE):
+        part = slice(start, start + AT_ONCE)
+        found = count(candidates[part])
+        support[part], error[part] = found.estimate(), found.errors()
+    normal = NormalDist()
+    alone = normal.inv_cdf(0.5 + confidence / 2)
+    together = normal.inv_cdf(1 - (1 - confidence) / len(candidates))
+    # No superset is more frequent than its subsets, so their upper ends hold for it too.
+    high = np.minimum(support + alone * error, ceiling)
+    low = np.minimum(np.maximum(support - alone * error, 0.0), np.maximum(high, 0.0))
+    certain = support - together * error >= least
+    return Level(candidates, support, error, low, high, certain).take(high >= least)
+
+
+def _following(level: Level) -> tuple[Integers, Array]:
+    """The itemsets of one more item all of whose subsets may be frequent, and the least of their upper ends."""
+    known = {tuple(itemset): high for itemset, high in zip(level.itemsets.tolist(), level.high.tolist(), strict=True)}
+    found: list[tuple[int, ...]] = []
+    ceiling: list[float] = []
+    for _, group in itertools.groupby(sorted(known), key=lambda itemset: itemset[:-1]):
+        for one, other in itertools.combinations(group, 2):
+            joined = (*one, other[-1])
+            highs = [known.get(joined[:i] + joined[i + 1 :]) for i in range(len(joined))]
+            if None not in highs:
+                found.append(joined)
+                ceiling.append(min(high for high in highs if high is not None))
+            if len(found) > MAX_CANDIDATES:  # the level says so
+                break
+    size = level.itemsets.shape[1] + 1
+    return np.array(found, dtype=np.int64).reshape(-1, size), np.array(ceiling)
