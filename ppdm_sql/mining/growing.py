@@ -23,7 +23,7 @@ from ppdm_sql.mining.splits import CRITERIA, Split, best_split
 from ppdm_sql.mining.tree import Node, Tree
 
 Array = npt.NDArray[np.float64]
-CANDIDATES = 4
+CANDIDATES = 6
 """Features whose best splits are tested against noise, at each node."""
 SIGNIFICANCE = 0.05
 """How often a split may be taken for real at a node whose features tell nothing."""
@@ -44,10 +44,15 @@ class _Open:
 
 @dataclass(frozen=True)
 class _Tested:
-    """A split that is no accident: its condition, how much it gains less what noise alone would, and both sides."""
+    """A split that is no accident: its condition and both sides.
+
+    `gain` is what it gains, less what noise alone would, `spread` the standard error of that, and `tries` as `_tries`.
+    """
 
     condition: str
     gain: float
+    spread: float
+    tries: float
     yes: Array
     no: Array
     labels: tuple[int, int]
@@ -164,7 +169,7 @@ class _Grower:
         return result
 
     def best(self, node: _Open, tables: Sequence[Array]) -> _Tested | None:
-        """The split that gains most, of those that are no accident."""
+        """The split that gains most, of those that are no accident; of those that gain as much, the simplest."""
         if node.rows.sum() < 2 * self.least:
             return None
         found: list[tuple[Split, Feature]] = []
@@ -174,7 +179,11 @@ class _Grower:
                 found.append((split, feature))
         found.sort(key=lambda pair: -pair[0].gain)
         tested = [self.test(node, split, feature) for split, feature in found[:CANDIDATES]]
-        return max((one for one in tested if one is not None), key=lambda one: one.gain, default=None)
+        real = [one for one in tested if one is not None]
+        if not real:
+            return None
+        best = max(real, key=lambda one: one.gain)
+        return min((one for one in real if one.gain >= best.gain - best.spread), key=lambda one: one.tries)
 
     def quantile(self, feature: Feature) -> float:
         """How many standard errors a difference must have, given what was tried: every cut, or every set of values."""
@@ -184,8 +193,8 @@ class _Grower:
     def test(self, node: _Open, split: Split, feature: Feature) -> _Tested | None:
         """Compare the class shares on both sides; None where they may well be the same.
 
-        The gain in gini of a split grows with the squared differences of the shares. Noise adds the variances of these
-        differences to it, which are taken off again.
+        The gain in gini of a split grows with the squared differences of the shares. What noise adds to them where the
+        best of many splits was taken is about their variance times `_tries`, and is taken off again.
         """
         condition = feature.condition(split.left)
         name = quote_name(self.kinds.name)
@@ -207,9 +216,20 @@ class _Grower:
         if not (np.abs(gap) > self.quantile(feature) * error).any():
             return None
         rows = rows_yes.sum() * rows_no.sum() / (rows_yes.sum() + rows_no.sum())
-        gain = rows * float((gap**2 - error**2).sum())
+        tries = _tries(feature)
+        gain = rows * float((gap**2 - tries * error**2).sum())
+        spread = rows * 2 * float(np.abs(gap * error).sum())
         labels = _label(rows_yes, spread_yes, node.label), _label(rows_no, spread_no, node.label)
-        return _Tested(condition, gain, rows_yes, rows_no, labels)
+        return _Tested(condition, gain, spread, tries, rows_yes, rows_no, labels)
+
+
+def _tries(feature: Feature) -> float:
+    """How many variances noise adds to the squared difference of the best split of a feature that tells nothing.
+
+    Putting each of m categories on the side that its noise favours adds (2 / pi) m of them; the best of many cuts,
+    which go together, about twice the logarithm of their number.
+    """
+    return 2 * math.log(feature.bins) if feature.ordered else 2 / math.pi * feature.bins
 
 
 def _sides(condition: str) -> tuple[str, str]:
