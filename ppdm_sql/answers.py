@@ -18,6 +18,7 @@ from ppdm_sql.rewrite.aggregates import native_name
 from ppdm_sql.rewrite.answer import answer_statement, groups_select, inversion_statement
 from ppdm_sql.rewrite.domain_groups import group_scan, state_scan
 from ppdm_sql.rewrite.grouping_sets import SET
+from ppdm_sql.rewrite.parts import PARTS, added
 from ppdm_sql.rewrite.plan import Plan
 from ppdm_sql.rewrite.scan import Scan, covariance_name, estimate_name, key_name
 from ppdm_sql.rewrite.states import GROUP, Observation, axes_of_answer, group_statement, observe, targets
@@ -56,6 +57,10 @@ def answer(engine: Engine, plans: Sequence[Plan], name: str = GROUPS) -> Answer:
 
 def _groups(engine: Engine, plan: Plan) -> pa.Table:
     """The groups of a plan, with what the outer SELECT reads of each."""
+    if plan.parts:
+        tables = [_groups(engine, part) for part in plan.parts]
+        below = pa.concat_tables([_decoded(table) for table in tables], promote_options="permissive")
+        return engine.table(added(plan, exp.to_table(PARTS), below.column_names), {PARTS: below})
     if plan.key_axes:
         found = reconstruct_domain_groups(engine, plan)
         return found.slice(0, 0) if plan.empty and not plan.query.labels else found
@@ -63,6 +68,14 @@ def _groups(engine: Engine, plan: Plan) -> pa.Table:
         return engine.table(groups_select(plan))
     found = reconstruct_groups(engine, plan)
     return found.slice(0, 0) if plan.empty else found
+
+
+def _decoded(table: pa.Table) -> pa.Table:
+    """ENUMs as text: those of two parts may differ."""
+    for place, column in enumerate(table.columns):
+        if pa.types.is_dictionary(column.type):
+            table = table.set_column(place, table.column_names[place], column.cast(column.type.value_type))
+    return table
 
 
 def _filled(plan: Plan, groups: pa.Table) -> pa.Table:
@@ -98,7 +111,7 @@ def together(tree: exp.Expr, groups: Mapping[str, pa.Table]) -> tuple[str, pa.Ta
 def sized(engine: Engine, plan: Plan) -> Plan:
     """The plan with what the engine knows of the number of groups; of an expression, of the columns in it."""
     query = plan.query
-    if not query.exact_keys or query.grouping or query.settings.portable or query.manifest.rows <= MANY_GROUPS:
+    if query.piecewise or not query.exact_keys or query.settings.portable or query.manifest.rows <= MANY_GROUPS:
         return plan
     columns = {column: None for i in query.exact_keys for column in query.keys[i].find_all(exp.Column)}
     keys = tuple(columns) or (exp.true(),)
@@ -110,6 +123,8 @@ def statements(plan: Plan) -> list[exp.Expr]:
     """What will run on the perturbed table, for an analyst who wants to see it; of a grouping set, its groups."""
     if plan.query.sets and plan.one_statement:
         return [groups_select(plan)]
+    if plan.parts and not plan.one_statement:
+        return [statement for part in plan.parts for statement in statements(part)]
     if plan.key_axes:
         others = tuple(axis for axis in axes_of_answer(plan) if axis not in plan.key_axes)
         scan = state_scan(plan, others) if plan.method == "bayes" else group_scan(plan).statement

@@ -28,7 +28,7 @@ def explain_rewritten(statement: Statement) -> str:
 
 def _explain_plan(plan: Plan) -> str:
     lines = [f"release: {plan.query.manifest.table} ({plan.query.manifest.rows:,} rows)"]
-    perturbed = [axis for axis in plan.axes if axis.column is not None]
+    perturbed = [axis for piece in plan.pieces for axis in piece.axes if axis.column is not None]
     for axis in perturbed:
         lines += _axis_lines(axis)
     if not perturbed:

@@ -2,68 +2,162 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlglot import exp
 
+from ppdm_sql.policy.binding import BoundColumn, OwnColumn
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.rewrite.from_clause import read_relation
+from ppdm_sql.rewrite.joining import prune
 from ppdm_sql.rewrite.names import ANSWERED
-from ppdm_sql.rewrite.query import Query
+from ppdm_sql.rewrite.parts import Part, partitioned
+from ppdm_sql.rewrite.plan import Measuring, Plan, make_plan
+from ppdm_sql.rewrite.query import Query, own_columns
 from ppdm_sql.rewrite.refuse import refuse
-from ppdm_sql.rewrite.relation import ROW, Asking
+from ppdm_sql.rewrite.relation import ROW, Asking, Source, put_in
 from ppdm_sql.rewrite.repeats import IsUnique, occurs_once, once_a_row
 from ppdm_sql.rewrite.rows import choices
-from ppdm_sql.rewrite.scan import inner
+from ppdm_sql.rewrite.scan import inner, named
 from ppdm_sql.rewrite.settings import Settings
+from ppdm_sql.rewrite.uniting import Member, unite
 
 RELATION = "ppdm_rows"
 """What the relation is called in the statements that read it."""
 
 
 class Joined:
-    """One such SELECT; `query` is what the passes understand of it."""
+    """One such SELECT: `query` is what the passes understand of it, `plan` how it is answered."""
 
     def __init__(self, sql: str, select: exp.Select, asking: Asking, is_unique: IsUnique) -> None:
         self.sql, self.select, self.asking, self.is_unique = sql, select, asking, is_unique
-        self.choice = list(choices(select, asking.is_release))
-        self.relation = read_relation(sql, select, asking, self.choice[0])
+        self.choices = list(choices(select, asking.is_release))
+        relations = [read_relation(sql, select, asking, choice) for choice in self.choices]
+        self.united = unite(sql, select, relations)
+        self.members = self.united.members
+        self.repeats = False
 
     def query(self, settings: Settings) -> Query:
         """The SELECT as one on a single table, its relation."""
         tree = self.select.copy()
         tree.set("from_", exp.From(this=exp.to_table(RELATION)))
         tree.set("joins", None)
-        releases = [source.manifest for source in self.relation.sources if source.manifest is not None]
+        releases = [manifest for member in self.members for manifest in _manifests(member.relation.sources)]
         names = " and ".join(dict.fromkeys(manifest.table for manifest in releases))
-        manifest = Manifest(names, max(manifest.rows for manifest in releases), self.relation.columns)
         return Query(
             self.sql,
             tree,
-            inner(self.relation.select, RELATION),
-            manifest,
+            inner(self.members[0].relation.select, RELATION),
+            Manifest(names, max(manifest.rows for manifest in releases), self.united.columns),
             settings,
             self.asking.aggregates,
-            visible=self.relation.visible,
-            given=self.relation.hidden,
+            visible=self.united.visible,
+            given=self.members[0].relation.hidden,
         )
 
     def exact(self, query: Query) -> exp.Select:
         """What runs where no perturbed column takes part: the SELECT on a relation that has none."""
-        tree = query.tree
-        exact = {column.name for column in self.relation.columns if column.perturbed is None}
-        rows = self.relation.select.copy()
-        kept = [item for item in rows.expressions if item.alias in exact]
-        rows.set("expressions", kept or [exp.alias_(exp.true(), "ppdm_nothing")])
-        tree.set("from_", exp.From(this=inner(rows, RELATION)))
-        return tree
+        hidden = {column.name for column in self.united.columns if column.perturbed is not None}
+        rows = [self._rows(number, query, hidden) for number in range(len(self.members))]
+        whole: exp.Expr = rows[0]
+        for one in rows[1:]:
+            whole = exp.Union(this=whole, expression=one, distinct=False)
+        query.tree.set("from_", exp.From(this=inner(whole, RELATION)))
+        return query.tree
 
     def checked(self, query: Query) -> Query:
         """Refuse sources whose coins are not independent, or that may be missing; tell joins that repeat rows."""
-        used = self._used(query)
+        used = [self._used(member, query) for member in self.members]
+        self._check_drawn(query)
+        for member, numbers in zip(self.members, used, strict=True):
+            self._check_sources(member, numbers)
+            repeated = [n for n in numbers if not self._occurs_once(member, n, query)]
+            if repeated and len(numbers) > 1:
+                source = member.relation.sources[repeated[0]]
+                refuse(
+                    self.sql,
+                    source.node,
+                    f"a row of {source.name} may occur several times in this join of two releases: the others' columns "
+                    "that they are joined on are not a key.",
+                    "Join releases on a key of both.",
+                )
+            self.repeats = self.repeats or bool(repeated)
+        self._check_independent(
+            [(member.relation.sources[n], i) for i, member in enumerate(self.members) for n in used[i]]
+        )
+        return replace(query, piecewise=self.repeats or len(self.members) > 1)
+
+    def plan(self, query: Query, engine: Measuring) -> Plan:
+        """The plan of a query whose aggregates are collected: of a union, in parts."""
+        whole = [replace(query, table=self._table(number, query)) for number in range(len(self.members))]
+        if len(self.members) == 1:
+            return make_plan(self._prepared(0, whole[0]), engine)
+        parts = []
+        for member, one in zip(self.members, whole, strict=True):
+            bound = {name: column for name, column in member.perturbed.items() if isinstance(column, BoundColumn)}
+            rows = max((manifest.rows for manifest in _manifests(member.relation.sources)), default=0)
+            parts.append(Part(one.table, bound, rows))
+        return partitioned(query, parts, engine, self._prepared)
+
+    def _prepared(self, number: int, query: Query) -> Query:
+        """The query on a member; of a join that repeats rows, on one row for each of the release."""
+        if not self.repeats or not self._used(self.members[number], query):
+            return query
+        return once_a_row(query, ROW)
+
+    def _table(self, number: int, query: Query) -> exp.Expr:
+        """The relation of a member, with the numbers of the release's rows where they are needed."""
+        return inner(self._rows(number, query, frozenset()), RELATION)
+
+    def _rows(self, number: int, query: Query, hidden: set[str] | frozenset[str]) -> exp.Select:
+        """The rows of a member, under the query's names, with the columns that the query names."""
+        member = self.members[number]
+        numbers = self._used(member, query) if self.repeats else []
+        relation = member.relation
+        if numbers:
+            relation = read_relation(self.sql, self.select, self.asking, self.choices[number], numbered=True)
+        columns = [column for node in (query.tree, *query.given) for column in node.find_all(exp.Column)]
+        mentioned = {part.name for column in columns for part in column.parts}
+        kept = [name for name in member.values if name in mentioned and name not in hidden]
+        places = {item.alias: item.this for item in relation.select.expressions}
+        items = [named(put_in(member.values[name], places), name, quoted=True) for name in kept]
+        if numbers:
+            row = next(name for name, own in relation.sources[numbers[0]].columns.items() if own == ROW)
+            items.append(named(places[row].copy(), ROW))
+        rows = relation.select.copy()
+        rows.set("expressions", items or [named(exp.true(), "ppdm_nothing")])
+        prune(rows)
+        return rows
+
+    def _used(self, member: Member, query: Query) -> list[int]:
+        """The numbers of a member's sources whose perturbed columns take part."""
+        nodes: Sequence[exp.Expr] = (query.tree, *query.given)
+        names = {column.name for node in nodes for column in query.perturbed_in(node)} & member.perturbed.keys()
+        own = {column.parts[0].name for name in names for column in own_columns(exp.Paren(this=member.values[name]))}
+        return [i for i, source in enumerate(member.relation.sources) if own & source.columns.keys()]
+
+    def _occurs_once(self, member: Member, number: int, query: Query) -> bool:
+        exact = [put_in(condition, member.values) for condition in query.exact]
+        return occurs_once(member.relation, number, exact, self.is_unique)
+
+    def _check_drawn(self, query: Query) -> None:
+        """A column that is replaced by its own values draws them from the whole release, not from what is joined."""
+        for node in (query.tree, *query.given):
+            for column in query.perturbed_in(node):
+                if isinstance(column, OwnColumn) and not column.exact:
+                    refuse(
+                        self.sql,
+                        self.select,
+                        f"{column.name} is perturbed by {column.mechanism}, which joins and unions do not support.",
+                        "Ask the release by itself.",
+                    )
+
+    def _check_sources(self, member: Member, used: Sequence[int]) -> None:
+        """Refuse estimates beside rows of a release, and releases that may be missing from a row."""
         for number in used:
-            source = self.relation.sources[number]
+            source = member.relation.sources[number]
             if source.missing is not None:
                 refuse(
                     self.sql,
@@ -71,7 +165,7 @@ class Joined:
                     f"{source.name} is perturbed and may be missing from a row of this outer join.",
                     "Begin with the release, and LEFT JOIN the others to it.",
                 )
-        for source in self.relation.sources if used else ():
+        for source in member.relation.sources if used else ():
             if any(select.meta.get(ANSWERED) for select in source.node.find_all(exp.Select)):
                 refuse(
                     self.sql,
@@ -79,48 +173,24 @@ class Joined:
                     "it joins estimates with rows of a release, whose coins they may depend on.",
                     "Ask for the estimates by themselves, or join answers with answers.",
                 )
-        self._check_independent(used)
-        repeated = [n for n in used if not occurs_once(self.relation, n, query.exact, self.is_unique)]
-        if repeated and len(used) > 1:
-            source = self.relation.sources[repeated[0]]
-            refuse(
-                self.sql,
-                source.node,
-                f"a row of {source.name} may occur several times in this join of two releases: the others' columns "
-                "that they are joined on are not a key.",
-                "Join releases on a key of both.",
-            )
-        return replace(query, piecewise=bool(repeated))
 
-    def planned(self, query: Query) -> Query:
-        """The query whose totals are planned: of a join that repeats rows, on one row for each of the release."""
-        if not query.piecewise:
-            return query
-        (number,) = self._used(query)
-        numbered = read_relation(self.sql, self.select, self.asking, self.choice[0], numbered=True)
-        row = next(name for name, own in numbered.sources[number].columns.items() if own == ROW)
-        return once_a_row(replace(query, table=inner(numbered.select, RELATION)), row)
-
-    def _used(self, query: Query) -> list[int]:
-        """The numbers of the sources whose perturbed columns take part."""
-        nodes: Sequence[exp.Expr] = (query.tree, *query.given)
-        names = {column.name for node in nodes for column in query.perturbed_in(node)}
-        return [i for i, source in enumerate(self.relation.sources) if names & source.columns.keys()]
-
-    def _check_independent(self, used: Sequence[int]) -> None:
+    def _check_independent(self, used: Sequence[tuple[Source, int]]) -> None:
         """Two releases of one table share coins wherever they share a perturbed column."""
-        seen: dict[tuple[str, str], str] = {}
-        for number in used:
-            source = self.relation.sources[number]
-            assert source.manifest is not None
-            for column in source.manifest.perturbed:
-                place = (source.manifest.table, column.name)
-                if place in seen:
-                    refuse(
-                        self.sql,
-                        source.node,
-                        f"{source.name} and {seen[place]} are both releases of {place[0]} with {place[1]} perturbed: "
-                        "they share coins, and are not independent.",
-                        "Ask one of them, with all conditions.",
-                    )
-                seen[place] = source.name
+        for (one, first), (other, second) in itertools.combinations(used, 2):
+            assert one.manifest is not None
+            assert other.manifest is not None
+            theirs = {column.name for column in other.manifest.perturbed}
+            shared = [column.name for column in one.manifest.perturbed if column.name in theirs]
+            if one.manifest.table == other.manifest.table and shared:
+                names = f"{other.name} and {one.name} are" if first == second else "two members of the union are"
+                refuse(
+                    self.sql,
+                    other.node,
+                    f"{names} both releases of {one.manifest.table} with {shared[0]} perturbed: they share "
+                    "coins, and are not independent.",
+                    "Ask one of them, with all conditions.",
+                )
+
+
+def _manifests(sources: Sequence[Source]) -> list[Manifest]:
+    return [source.manifest for source in sources if source.manifest is not None]

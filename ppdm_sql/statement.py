@@ -30,7 +30,7 @@ from ppdm_sql.session import Session
 
 SCANS = re.compile(r"\bpython_scan_all_frames\b", re.IGNORECASE)
 EXPLAIN = re.compile(r"\s*EXPLAIN\s+(?:ANALYZE\s+)?(?=SELECT\b|FROM\b|WITH\b|\()", re.IGNORECASE)
-GENERATED = ("ppdm_scan", "ppdm_groups", "ppdm_sloped", "ppdm_rows")
+GENERATED = ("ppdm_scan", "ppdm_groups", "ppdm_sloped", "ppdm_rows", "ppdm_parts")
 """Names that only our own statements give."""
 
 READERS = (exp.Query, exp.Describe, exp.Show, exp.Summarize)
@@ -146,8 +146,8 @@ class _Rewriting:
             return select
         queries = each_set(query if joined is None else joined.checked(query))
         collected = [run(AGGREGATE, one) for one in queries]
-        planned = collected if joined is None else [joined.planned(one) for one in collected]
-        plans = [sized(engine, make_plan(one, engine)) for one in planned]
+        make = make_plan if joined is None else joined.plan
+        plans = [sized(engine, make(one, engine)) for one in collected]
         name = f"{GROUPS}{len(self.groups)}"
         found = answer(engine, plans, name)
         if found.groups is not None:

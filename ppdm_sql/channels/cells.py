@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ppdm_sql.channels.axis import Axis
@@ -33,6 +33,13 @@ class Cells:
 
     cells: tuple[Cell, ...]
     labels: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class FoundColumn(BoundColumn):
+    """An exact column in a place where others are perturbed: its values are those that `relation`, a query, gives."""
+
+    relation: str = field(kw_only=True)
 
 
 def total_weight(cells: Sequence[Cell]) -> float:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from sqlglot import exp
 
-from ppdm_sql.channels.cells import Cell, Cells
+from ppdm_sql.channels.cells import Cell, Cells, FoundColumn
 from ppdm_sql.engines.arithmetic import cells_by_arithmetic
 from ppdm_sql.engines.domains import listed, places, point
 from ppdm_sql.engines.intervals import Run, compared_constants, cuts
@@ -49,7 +49,9 @@ def measure(run: Run, table: Callable[[str], pa.Table], columns: Sequence[Asked]
     for i, asked in enumerate(columns):
         column, terms, values, labels = asked
         own = isinstance(column, OwnColumn)
-        cells = None if values or labels or own else cells_by_arithmetic(column, terms)
+        cells = (
+            None if values or labels or own or isinstance(column, FoundColumn) else cells_by_arithmetic(column, terms)
+        )
         if cells is not None:
             found[i] = Cells(tuple(sorted(cells, key=_order)))
         elif labels or (own and values):
@@ -128,6 +130,9 @@ def _points(run: Run, asked: Asked) -> _Points:
         known = f"FROM {column.source} WHERE {name} IS NOT NULL"
         nothing = f"SELECT NULL, 0 WHERE NOT EXISTS (SELECT 1 {known})"  # so that no rows have a cell too
         return _Points(f"SELECT {name}, count(*) AS ppdm_w {known} GROUP BY {name} UNION ALL {nothing}", numbers)
+    if isinstance(column, FoundColumn):  # of an empty table there is at least one cell, which nobody is in
+        nobody = f"SELECT NULL, 1 WHERE NOT EXISTS ({column.relation})"
+        return _Points(f"SELECT {name}, 1 AS ppdm_w FROM ({column.relation}) UNION ALL {nobody}", numbers)
     if not isinstance(grid, Grid):
         return _Points(f"SELECT ppdm_value AS {name}, ppdm_w FROM ({listed(column)})", numbers)
     constants = [compared_constants(term) for term in terms]

@@ -17,6 +17,7 @@ from ppdm_sql.rewrite.counts import can_be_counted, covariance_by_counts, estima
 from ppdm_sql.rewrite.derivative import NoDerivative, derivative
 from ppdm_sql.rewrite.formula import FALSE, TRUE
 from ppdm_sql.rewrite.grouping_sets import CALLS, SET, absent_key, grouping_call, union
+from ppdm_sql.rewrite.parts import PARTS, added
 from ppdm_sql.rewrite.plan import Plan, PlannedTotal
 from ppdm_sql.rewrite.query import Query, totals_in
 from ppdm_sql.rewrite.refuse import misread, refuse
@@ -54,6 +55,12 @@ def inversion_statement(plans: Sequence[Plan]) -> exp.Select:
 
 def groups_select(plan: Plan) -> exp.Select:
     """The groups with their totals and covariances; of a grouping set, with the columns that all of them have."""
+    if plan.parts:
+        parts = [groups_select(part) for part in plan.parts]
+        below: exp.Expr = parts[0]
+        for part in parts[1:]:
+            below = exp.Union(this=below, expression=part, distinct=False)
+        return added(plan, inner(below, PARTS), [item.alias_or_name for item in parts[0].expressions])
     scan, columns = _scanned(plan, can_be_counted)
     if plan.many_groups:  # one sum of weights may do the work of several counts
         other, summed = _scanned(plan, _never_counted)
@@ -80,7 +87,7 @@ def _scanned(plan: Plan, counted: Counted) -> tuple[Scan, list[exp.Expr]]:
         covariance = _covariance(scan, plan, (one, other, square), counted)
         if covariance is not None:
             columns.append(named(typed(covariance, "DOUBLE"), covariance_name(one, other)))
-        elif plan.query.sets:
+        elif plan.query.sets or plan.query.piecewise:
             columns.append(named(number(0.0), covariance_name(one, other)))
     return scan, columns
 
@@ -264,7 +271,7 @@ class _Outer:
 
     def certain(self, index: int) -> bool:
         """Whether a total is exact in every grouping set."""
-        return all(plan.certain(plan.totals[index]) for plan in self.plans)
+        return all(piece.certain(piece.totals[index]) for plan in self.plans for piece in plan.pieces)
 
     def slope(self, expression: exp.Expr) -> exp.Expr:
         """A derivative by name: in a variance of many totals each is used many times, and may be long."""

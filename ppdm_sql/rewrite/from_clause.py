@@ -74,6 +74,9 @@ class _Reader:
         number = self.choice.get(id(query), 0)
         chosen = self.member(parts[number], alias)
         if not number:
+            names = [one.name.casefold() for one in chosen.visible]
+            if len(set(names)) < len(names):
+                refuse(self.sql, parts[0], "two of its columns bear one name.", "Give each its own by AS.")
             return chosen
         first = self.member(parts[0], alias)
         if len(first.visible) != len(chosen.visible):
@@ -116,10 +119,7 @@ class _Reader:
                 visible += self._starred(relation, item, alias)
             else:
                 value = resolved(self.sql, relation.visible, item.unalias())
-                visible.append(Visible(alias, item.alias_or_name, value))
-        names = [one.name.casefold() for one in visible]
-        if len(set(names)) < len(names):
-            refuse(self.sql, select, "two of its columns bear one name.", "Give each its own by AS.")
+                visible.append(Visible(alias, item.alias_or_name or item.sql(dialect="duckdb"), value))
         return visible
 
     def _starred(self, relation: Relation, item: exp.Expr, alias: str) -> list[Visible]:

@@ -15,11 +15,15 @@ from ppdm_sql.policy.manifest import ReleasedColumn
 from ppdm_sql.rewrite.query import Visible, conjuncts, found_column, own_columns
 from ppdm_sql.rewrite.refuse import misread, refuse
 from ppdm_sql.rewrite.relation import Relation, Source, named_column, put_in, resolved
+from ppdm_sql.rewrite.rows import sources
 from ppdm_sql.rewrite.scan import conjunction, grouped, named
 
 KINDS = ("", "INNER", "OUTER", "CROSS", "SEMI", "ANTI")
 FILTERS = ("SEMI", "ANTI")
 """These joins only pick rows of the left side."""
+
+MADE = "ppdm_made"
+"""Marks a SELECT that gives every column of its sources, of which some may be left out."""
 
 BY_ON = "Join by ON or USING."
 
@@ -85,6 +89,7 @@ class Joining:
             misread(self.sql, found.sources[0].node, f"two tables here are called {alias}: rename one of them by AS.")
         direct = not found.select.expressions
         node = found.sources[0].node.copy() if direct else exp.Subquery(this=found.select)
+        found.select.meta[MADE] = True
         if node.args.get("alias") is None and node.alias_or_name.casefold() != alias.casefold():
             node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
         self.placed.append(node)
@@ -146,6 +151,17 @@ class Joining:
             refuse(self.sql, join, "this kind of join with a release is not supported.", BY_ON)
         if join.args.get("on") is not None and join.args["on"].find(exp.Query) is not None:
             refuse(self.sql, join, "a subquery in ON is not supported beside a release.", "Put it into WHERE.")
+
+
+def prune(select: exp.Select) -> None:
+    """Leave out of the subqueries that were made here the columns that nothing names."""
+    for source in sources(select):
+        made = source.this if isinstance(source, exp.Subquery) else None
+        if made is not None and made.meta.get(MADE):
+            named_here = {column.name for column in select.find_all(exp.Column) if column.table == source.alias}
+            kept = [item for item in made.expressions if item.alias in named_here]
+            made.set("expressions", kept or made.expressions[:1])
+            prune(made)
 
 
 def _all(names: Mapping[str, str]) -> dict[str, exp.Expr]:

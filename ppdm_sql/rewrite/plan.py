@@ -142,7 +142,10 @@ class PlannedTotal:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a query will be answered; with `many_groups`, each further aggregate of the scan costs much."""
+    """How a query will be answered; with `many_groups`, each further aggregate of the scan costs much.
+
+    With `parts`, its groups are those of the parts, added up (`parts.py`).
+    """
 
     query: Query
     axes: tuple[PlannedAxis, ...]
@@ -150,6 +153,7 @@ class Plan:
     method: str
     condition: Formula = TRUE
     many_groups: bool = False
+    parts: tuple[Plan, ...] = ()
 
     @property
     def label_axes(self) -> tuple[int, ...]:
@@ -179,7 +183,14 @@ class Plan:
     @property
     def empty(self) -> bool:
         """Whether there is no group, for no row can pass WHERE."""
+        if self.parts:
+            return all(part.empty for part in self.parts)
         return self.condition == FALSE and bool(self.query.present_keys)
+
+    @property
+    def pieces(self) -> tuple[Plan, ...]:
+        """The parts, or the plan itself where it has none."""
+        return self.parts or (self,)
 
     def certain(self, total: PlannedTotal) -> bool:
         """Whether no perturbed column takes part, so that the total is exact."""

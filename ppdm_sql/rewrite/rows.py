@@ -87,9 +87,6 @@ def _only_passes(select: exp.Select) -> bool:
     """Whether a SELECT picks rows, and names or computes columns row by row."""
     if any(value for part, value in select.args.items() if value and part not in PASSING_PARTS):
         return False
-    names = [item.alias_or_name.casefold() for item in select.expressions if not item.is_star]
-    if len(set(names)) < len(names) or "" in names:
-        return False
     return not any(item.find(*COMPUTED) for item in select.expressions)
 
 

@@ -29,6 +29,12 @@ QUERIES = [
     "GROUP BY GROUPING SETS ((), (sex), (region)) ORDER BY grouping(sex, region), sex, region",
     "SELECT sex, count(*) AS n, sum(age % hours) AS s FROM people WHERE age < hours OR education IS NULL GROUP BY sex "
     "ORDER BY sex",
+    "SELECT v.label, count(*) AS n FROM people JOIN (SELECT 'north' AS region, 'up' AS label) AS v "
+    "ON v.region = people.region WHERE age > 30 GROUP BY v.label ORDER BY 1",
+    "SELECT sex, count(*) AS n, ppdm_error(count(*)) AS e, sum(v.cost) AS s FROM people "
+    "JOIN (SELECT 'F' AS sex, 2 AS cost UNION ALL SELECT 'F', 3) AS v USING (sex) WHERE age > 30 GROUP BY 1 ORDER BY 1",
+    "SELECT sex, count(*) AS n, ppdm_error(count(*)) AS e "
+    "FROM (SELECT age, sex FROM people UNION ALL SELECT 30, 'F') AS u WHERE age < 40 GROUP BY sex ORDER BY 1",
     "SELECT sum(CASE WHEN age > 40 AND occupation = 'O''Brien''s' THEN weight ELSE 0 END) AS w FROM people",
 ]
 COLUMNS = "id, age, hours, education, wage, married, occupation, sex, region, weight"
@@ -42,7 +48,13 @@ def con(release):
 
 @pytest.mark.parametrize("sql", QUERIES)
 def test_the_text_for_duckdb_needs_none_of_our_code(con, sql):
-    assert con._con.sql(con.compile(sql)).fetchall() == con.sql(sql).fetchall()
+    found, expected = con._con.sql(con.compile(sql)).fetchall(), con.sql(sql).fetchall()
+    assert len(found) == len(expected)
+    for row, true_row in zip(found, expected, strict=True):
+        for value, true_value in zip(
+            row, true_row, strict=True
+        ):  # sums depend on the order of rows in their last digits
+            assert value == (pytest.approx(true_value, rel=1e-9) if isinstance(true_value, float) else true_value)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -15,25 +15,8 @@ FROM (
       COALESCE(COUNT_IF("age" > 30), 0) AS ppdm_n1
     FROM (
       SELECT
-        "people"."id" AS "id",
         "people"."age" AS "age",
-        "people"."hours" AS "hours",
-        "people"."education" AS "education",
-        "people"."wage" AS "wage",
-        "people"."salary" AS "salary",
-        "people"."birth" AS "birth",
-        "people"."seen" AS "seen",
-        "people"."married" AS "married",
-        "people"."occupation" AS "occupation",
-        "people"."grade" AS "grade",
-        "people"."Order" AS "Order",
-        "people"."sex" AS "sex",
-        "people"."region" AS "region",
-        "people"."weight" AS "weight",
-        "regions"."region" AS "region_2",
-        "regions"."zone" AS "zone",
-        "regions"."factor" AS "factor",
-        "regions"."Head Of" AS "Head Of"
+        "regions"."zone" AS "zone"
       FROM people
       JOIN regions
         ON (
@@ -130,25 +113,8 @@ FROM (
         SUM(1.0e0) AS ppdm_f0
       FROM (
         SELECT
-          "people"."id" AS "id",
           "people"."age" AS "age",
-          "people"."hours" AS "hours",
-          "people"."education" AS "education",
-          "people"."wage" AS "wage",
-          "people"."salary" AS "salary",
-          "people"."birth" AS "birth",
-          "people"."seen" AS "seen",
-          "people"."married" AS "married",
-          "people"."occupation" AS "occupation",
-          "people"."grade" AS "grade",
-          "people"."Order" AS "Order",
-          "people"."sex" AS "sex",
-          "people"."region" AS "region",
-          "people"."weight" AS "weight",
-          "people"."ppdm_row" AS "ppdm_row",
-          "visits"."id" AS "id_2",
-          "visits"."day" AS "day",
-          "visits"."cost" AS "cost"
+          "people"."ppdm_row" AS ppdm_row
         FROM (
           SELECT
             *,
