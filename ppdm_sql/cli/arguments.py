@@ -43,6 +43,16 @@ def _parser() -> Parser:
     publish.add_argument("--key", required=True, metavar="K", help="the secret key's file, made where there is none")
     publish.add_argument("--level", metavar="NAME", help="the recipient, one of the policy's [levels]")
     publish.add_argument("--replace", action="store_true", help="replace a release that is already there")
+    publish.add_argument(
+        "--adopt",
+        action="append",
+        default=[],
+        metavar="FILE=P",
+        help="a copy released before without this key, and its p",
+    )
+    publish.add_argument(
+        "--independent", action="store_true", help="publish although an earlier release cannot be coupled with this one"
+    )
 
     query = _command(commands, "query", "ask a release; the answers are estimates for the original table")
     _release_and_sql(query)
@@ -68,6 +78,9 @@ def _parser() -> Parser:
     _report(_command(commands, "report", "one page on what a policy or a release protects, and what it costs"))
     _attack(_command(commands, "attack", "what the best guess of every row gets right, against the original"))
     _mine(_command(commands, "mine", "decision trees from a release, built on answers alone"))
+
+    levels = _command(commands, "levels", "what a key has released, from the ledger beside it")
+    levels.add_argument("key", metavar="K", help="the secret key's file")
 
     keygen = _command(commands, "keygen", "write a fresh secret key")
     keygen.add_argument("file", metavar="FILE", help="a file that does not exist yet")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import NoReturn
 
+from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy import Manifest, Policy, load_policy
 from ppdm_sql.policy.mechanisms import MECHANISMS
 from ppdm_sql.publishing import publish
@@ -21,12 +23,27 @@ def run(arguments: argparse.Namespace) -> int:
         key=arguments.key,
         level=arguments.level,
         replace=arguments.replace,
+        adopt=[_copy(text) for text in arguments.adopt],
+        independent=arguments.independent,
     )
     print(f"{manifest.table}: {manifest.rows:,} rows published to {arguments.to}")
     print(outcome(manifest, policy))
     made = "made just now" if fresh else "used as it was"
     print(f"key: {arguments.key}, {made}; keep it secret, and use it for every release of this table")
     return 0
+
+
+def _copy(text: str) -> tuple[str, float]:
+    """FILE=P."""
+    name, sign, number = text.rpartition("=")
+    try:
+        return (name, float(number)) if sign and name else _bad(text)
+    except ValueError:
+        return _bad(text)
+
+
+def _bad(text: str) -> NoReturn:
+    raise PolicyError(f"--adopt {text!r}: write the copy's file and its retention, such as old.parquet=0.4.")
 
 
 def outcome(manifest: Manifest, policy: Policy) -> str:

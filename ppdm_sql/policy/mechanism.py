@@ -33,6 +33,9 @@ class Mechanism(ABC):
     keys: ClassVar[tuple[str, ...]]
     """The keys that a column of this mechanism may have, `mechanism` left out."""
 
+    level_keys: ClassVar[tuple[str, ...]] = ()
+    """What may differ, of what a manifest holds, between two releases of one key that are coupled all the same."""
+
     @abstractmethod
     def parse(self, name: str, raw: Mapping[str, Any], *, has_levels: bool) -> ColumnPolicy:
         """Read a column's keys, all of which are known; `has_levels` where the policy has [levels] for all columns."""

@@ -66,7 +66,7 @@ def lay_out(policy: Policy, source: Source, *, parquet: bool) -> Layout:
         raise PolicyError("the policy drops every column: nothing is left to release.")
     columns += _added(columns, source.names)
     named = (folded[name.casefold()] for name in policy.identity)
-    return Layout(columns, tuple(_naming(name, kinds[name]) for name in named))
+    return Layout(columns, tuple(naming(name, kinds[name]) for name in named))
 
 
 def _added(columns: tuple[Column, ...], names: tuple[str, ...]) -> tuple[Column, ...]:
@@ -113,7 +113,7 @@ def _restricted_enum(name: str, kind: DuckDBPyType, bound: BoundColumn) -> str:
     return f"ENUM({', '.join(quote_text(label) for label in labels if label in declared)})"
 
 
-def _naming(name: str, kind: DuckDBPyType) -> str:
+def naming(name: str, kind: DuckDBPyType) -> str:
     """An identity column in a form that the kernels read alike from every engine."""
     family = parse_type(str(kind)).family
     if family != "other" or kind.id in ("uuid", "blob", "varchar"):

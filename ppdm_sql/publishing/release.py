@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace as changed
 from pathlib import Path
@@ -14,9 +14,12 @@ from tqdm import tqdm
 
 from ppdm_sql.errors import KeyFileError
 from ppdm_sql.policy import Manifest, Policy, ReleasedColumn, load_policy
+from ppdm_sql.policy.binding import BoundColumn, OwnColumn
 from ppdm_sql.policy.types import parse_type
+from ppdm_sql.publishing.adopting import adopted_pairs, adopting
 from ppdm_sql.publishing.keyfile import KEY_BYTES, key_in, read_key
 from ppdm_sql.publishing.layout import Layout, lay_out
+from ppdm_sql.publishing.ledger import check_coupled, entry_of, ledger_path, read_ledger, recording
 from ppdm_sql.publishing.mechanisms import perturbers_of
 from ppdm_sql.publishing.perturber import Perturber, released_schema
 from ppdm_sql.publishing.perturbing import Perturbation
@@ -35,6 +38,8 @@ def publish(
     key: str | Path | bytes,
     level: str | None = None,
     replace: bool = False,
+    adopt: Mapping[Any, float] | Sequence[tuple[Any, float]] = (),
+    independent: bool = False,
     progress: bool | None = None,
 ) -> Manifest:
     """Perturb a table as its policy says and write the release.
@@ -54,6 +59,11 @@ def publish(
         One of the policy's levels, whose retention holds for every perturbed column.
     replace
         Put the release in the place of one that is already there.
+    adopt
+        Copies that were released before without this key, each with its retention, as a mapping or as pairs: they
+        become levels, with which this release and all later ones are coupled. Name them at every release from now on.
+    independent
+        Publish although an earlier release of this key cannot be coupled with this one; `ledger.py` has the rules.
     progress
         Show a bar; None shows one on a terminal only.
 
@@ -68,6 +78,7 @@ def publish(
         Names the rule that was broken and what to do. Nothing is written then, and the target is as it was.
     """
     declared = load_policy(policy).at_level(level)
+    copies = adopted_pairs(adopt)
     target = check_target(to, table=declared.table, sources=source_files(source))
     _check_key_path(key, target, source_files(source))
     with open_source(source, declared) as opened:
@@ -82,7 +93,12 @@ def publish(
             readings = Readings(opened, query, layout, reader)
             readings.check(perturbers)
             with _key(key) as secret, _bar(progress, declared.table, opened.rows, perturbers) as bar:
-                work = Perturbation(opened.where, layout, perturbers, secret, declared.table, target.parent)
+                changing, adopted = adopting(perturbers, copies, layout, declared, secret)
+                if not independent and not isinstance(key, bytes):  # again at the end, for others may publish meanwhile
+                    foreseen = _foreseen(declared, layout, types, level)
+                    entry = entry_of(foreseen, target, declared.identity, secret, _origin(source), adopted)
+                    check_coupled(entry, read_ledger(ledger_path(key)))
+                work = Perturbation(opened.where, layout, changing, secret, declared.table, target.parent)
                 with work:
                     readings.look(work, bar.update)
                     run(
@@ -93,8 +109,25 @@ def publish(
                     work.check()
                 columns = _released_columns(work.layout(), types)
                 manifest = Manifest(declared.table, work.rows, columns, level)
-                put_in_place(writer.finish(manifest), target)
+                finished = writer.finish(manifest)
+                entry = entry_of(manifest, target, declared.identity, secret, _origin(source), adopted)
+                with recording(key, entry, independent=independent):
+                    put_in_place(finished, target)
     return manifest
+
+
+def _origin(source: Any) -> str | None:
+    """What the source is called wherever one stands, None where it is an object in memory."""
+    files = source_files(source)
+    return f"{files[0].resolve()}::{str(source).partition('::')[2].casefold()}" if files else None
+
+
+def _foreseen(declared: Policy, layout: Layout, types: list[str], level: str | None) -> Manifest:
+    """The part of the manifest that is known before a row is read."""
+    columns = _released_columns(layout, types)
+    return Manifest(
+        declared.table, 0, tuple(c for c in columns if type(c.perturbed) in (BoundColumn, OwnColumn)), level
+    )
 
 
 def _released_columns(layout: Layout, types: list[str]) -> tuple[ReleasedColumn, ...]:

@@ -22,4 +22,4 @@ def test_the_page_runs(tmp_path, monkeypatch):
         assert con.execute("SHOW PERTURBED TABLES").fetchall() == []
     with duckdb.connect("public.duckdb") as con:
         assert con.execute("SELECT count(*) FROM adult").fetchall() == [(2_000,)]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["adult.key", "public.duckdb"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["adult.key", "adult.key.ledger", "public.duckdb"]

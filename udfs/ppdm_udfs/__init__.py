@@ -5,6 +5,7 @@ values for the same key.
 """
 
 from ppdm_udfs.baskets import Randomized, SelectASize, SizeOperator, randomize
+from ppdm_udfs.bridge import Gap, bridge
 from ppdm_udfs.codes import Code, code_for
 from ppdm_udfs.domain import Grid, Values, decode, encode
 from ppdm_udfs.duckdb_functions import register
@@ -21,6 +22,7 @@ from ppdm_udfs.weighted import Weighted
 __all__ = [
     "Assignment",
     "Code",
+    "Gap",
     "Gaussian",
     "Grid",
     "KernelError",
@@ -35,6 +37,7 @@ __all__ = [
     "Values",
     "Weighted",
     "add_noise",
+    "bridge",
     "code_for",
     "dealing",
     "decode",

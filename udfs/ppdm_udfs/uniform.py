@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from ppdm_udfs.buffers import joined
 from ppdm_udfs.domain import MAX_SIZE, NULLS, OUTSIDE, Domain, Grid, Values, decode, encode
-from ppdm_udfs.draws import COIN_BITS, coins, draw, replacements
+from ppdm_udfs.draws import COIN_BITS, Reals, coins, draw, replacements
 from ppdm_udfs.errors import KernelError
 from ppdm_udfs.keys import subkey
 from ppdm_udfs.slices import ROWS, over_slices
@@ -57,6 +57,10 @@ class Uniform:
     def drawn(self, bits: Words) -> Words:
         """The values, by number, that 64 random bits each stand for."""
         return replacements(bits, self.size)
+
+    def shares(self, index: Words) -> Reals:
+        """The share of values, by number, in the replacing distribution."""
+        return np.full(len(index), 1 / self.size)
 
 
 def perturb(
@@ -160,6 +164,23 @@ def _walk(
         reached *= coins(bits[:, 0])
         chosen = np.flatnonzero(reached >= retain)
         alive, reached, bits = alive[chosen], reached[chosen], bits.take(chosen, axis=0)
+
+
+def along_path(
+    index: Words,
+    rows: Words,
+    drawn: Callable[[Words], Words],
+    retain: float,
+    *,
+    address: tuple[str, ...],
+    key: bytes,
+    taking: Flags,
+) -> None:
+    """Move numbers along a path of their own, in place: one whose coins are drawn under another address."""
+    keys = cache(lambda number: subkey(key, *address, number))
+    over_slices(
+        lambda a, b: _walk(index[a:b], rows[a:b], drawn, retain, cipher_key=keys, taking=taking[a:b]), len(index)
+    )
 
 
 def _cipher_keys(key: bytes, table: str, column: str) -> Callable[[int], bytes]:

@@ -9,6 +9,7 @@ from itertools import accumulate
 
 import numpy as np
 
+from ppdm_udfs.draws import Reals
 from ppdm_udfs.errors import KernelError
 from ppdm_udfs.uniform import Uniform
 from ppdm_udfs.wide import Words
@@ -44,3 +45,8 @@ class Weighted(Uniform):
     def drawn(self, bits: Words) -> Words:
         """The values, by number, that 64 random bits each stand for."""
         return np.searchsorted(self._bounds, bits, side="right").astype(np.uint64)
+
+    def shares(self, index: Words) -> Reals:
+        """The share of values, by number, in the replacing distribution."""
+        weights = np.array(self.weights) / math.fsum(self.weights)
+        return np.asarray(weights[np.minimum(index, np.uint64(self.size - 1)).astype(np.intp)])

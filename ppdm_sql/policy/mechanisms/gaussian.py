@@ -32,6 +32,7 @@ class Gaussian(Mechanism):
     """Noise relative to a covariance."""
 
     name = "gaussian"
+    level_keys = ("noise",)
     keys = ("noise", "covariance", "deviation", "step", "nulls")
 
     def parse(self, name: str, raw: Mapping[str, Any], *, has_levels: bool) -> ColumnPolicy:

@@ -24,6 +24,7 @@ class Uniform(Mechanism):
     """Retention replacement with equal weights."""
 
     name = "uniform"
+    level_keys: ClassVar[tuple[str, ...]] = ("retain", "outside")
     keys: ClassVar[tuple[str, ...]] = ("domain", *RETENTION_KEYS, "nulls", "outside")
 
     def parse(self, name: str, raw: Mapping[str, Any], *, has_levels: bool) -> ColumnPolicy:

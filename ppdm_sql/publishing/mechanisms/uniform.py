@@ -43,9 +43,13 @@ class UniformColumn(SingleColumn):
     def perturb(self, arrays: Sequence[pa.Array], rows: Rows) -> list[pa.Array]:
         """The released array; the spacing of the original values is looked at on the way."""
         result = super().perturb(arrays, rows)
-        if isinstance(self.column.domain, Grid):
-            self._spacing = spacing_of(arrays[0], self.kernel, self._spacing)
+        self.look_at_spacing(arrays[0])
         return result
+
+    def look_at_spacing(self, array: pa.Array) -> None:
+        """Take a batch of the original into account."""
+        if isinstance(self.column.domain, Grid):
+            self._spacing = spacing_of(array, self.kernel, self._spacing)
 
     def check(self, where: str) -> None:
         """Refuse a column whose values lie on a coarser grid than its domain."""

@@ -1,0 +1,244 @@
+"""The ledger: what a key has released, so that nothing is released beside it that would give it away.
+
+A text file beside the key, its name with `.ledger` at the end, one JSON object a line, each a release: when, to which
+file, table, level, and for each perturbed column what its manifest says. It holds no secret and no value of a row. A
+line also has a fingerprint of the key and one of the source's name, both made with the key: whoever has not the key
+cannot tell from them what they stand for.
+
+Lines are appended under a lock and never changed, so publications at the same time neither lose nor overlook each
+other's. Where the ledger is lost nothing breaks, and nothing is checked against what it held: keep it with the key.
+Keys given as bytes, and tables and views inside a database, have no ledger.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ppdm_udfs import subkey
+
+from ppdm_sql.errors import KeyFileError, PolicyError
+from ppdm_sql.policy import Manifest, ReleasedColumn
+from ppdm_sql.policy.mechanisms import MECHANISMS
+from ppdm_sql.policy.types import parse_type
+
+try:
+    import fcntl
+except ImportError:  # on systems without it, two publications in the same instant may overlook each other
+    fcntl = None  # type: ignore[assignment]
+
+FORMAT = 1
+ENDING = ".ledger"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One release: `columns` has a manifest's words for each perturbed column, `adopted` retentions of older copies."""
+
+    table: str
+    to: str
+    columns: Mapping[str, Mapping[str, Any]]
+    identity: tuple[str, ...] = ()
+    level: str | None = None
+    rows: int = 0
+    when: str = ""
+    key: str = ""
+    source: str | None = None
+    adopted: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        """The entry as a line."""
+        body = {"ppdm_ledger": FORMAT, **self.__dict__, "columns": dict(self.columns), "adopted": dict(self.adopted)}
+        return json.dumps(body, ensure_ascii=False)
+
+    @staticmethod
+    def from_json(line: str) -> Entry:
+        """Read a line; any error of a built-in kind says that it is damaged."""
+        body = json.loads(line)
+        if body.pop("ppdm_ledger") != FORMAT:
+            raise ValueError("a later format")
+        adopted = {name: tuple(found) for name, found in body.pop("adopted").items()}
+        return Entry(**body | {"identity": tuple(body["identity"]), "adopted": adopted})
+
+
+def ledger_path(key: str | Path) -> Path:
+    """Where the ledger of a key file is."""
+    path = Path(key)
+    return path.with_name(path.name + ENDING)
+
+
+def entry_of(
+    manifest: Manifest,
+    to: Path,
+    identity: Sequence[str],
+    key: bytes,
+    source: str | None,
+    adopted: Mapping[str, tuple[float, ...]],
+) -> Entry:
+    """What the ledger will say of a release."""
+    columns = {c.name: _words(c) for c in manifest.columns if c.perturbed is not None}
+    named = tuple(sorted(name.casefold() for name in identity))
+    when = datetime.now(UTC).isoformat(timespec="seconds")
+    print_of = fingerprint(key)
+    origin = None if source is None else subkey(key, "ledger source", source).hex()[:16]
+    release = (manifest.table, str(to), columns, named, manifest.level, manifest.rows, when)
+    return Entry(*release, print_of, origin, dict(adopted))
+
+
+def fingerprint(key: bytes) -> str:
+    """Tells one key from another: 64 bits of a pseudorandom function of it, which lead no way back."""
+    return subkey(key, "ledger").hex()[:16]
+
+
+def read_ledger(path: Path) -> list[Entry]:
+    """The releases in a ledger, none where there is no file."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError):
+        raise KeyFileError(f"ledger {str(path)!r} cannot be read: check its permissions, or move it away.") from None
+    try:
+        return [Entry.from_json(line) for line in lines if line.strip()]
+    except (ValueError, TypeError, LookupError, AttributeError):
+        raise KeyFileError(
+            f"ledger {str(path)!r} is damaged, or of a later version: update ppdm_sql, or restore it from a copy."
+        ) from None
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Nobody else reads and then writes the ledger meanwhile; a ledger that stays empty is taken back."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise KeyFileError(f"ledger {str(path)!r} cannot be written: {error.strerror}.") from None
+    try:
+        if fcntl is not None:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        if os.fstat(handle).st_size == 0:
+            path.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def append(path: Path, entry: Entry) -> None:
+    """Add a release."""
+    with path.open("a", encoding="utf-8") as file:
+        file.write(entry.to_json() + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def recording(key: str | Path | bytes, entry: Entry, *, independent: bool) -> Iterator[None]:
+    """Check a release against the ledger of its key, and enter it once it is in place."""
+    if isinstance(key, bytes):
+        yield
+        return
+    path = ledger_path(key)
+    with locked(path):
+        if not independent:
+            check_coupled(entry, read_ledger(path))
+        yield
+        append(path, entry)
+
+
+def check_coupled(entry: Entry, earlier: Sequence[Entry]) -> None:
+    """Refuse a release that an earlier one of the same original cannot be coupled with."""
+    for other in earlier:
+        for name in entry.columns:
+            reason = uncoupled(entry, other, name)
+            if reason is not None:
+                raise PolicyError(_refusal(entry, other, name, reason))
+
+
+def uncoupled(entry: Entry, other: Entry, name: str) -> str | None:
+    """What keeps two releases' copies of a column from being coupled; None where they are, or are of different data."""
+    there = next((found for found in other.columns if found.casefold() == name.casefold()), None)
+    same_table = entry.table.casefold() == other.table.casefold()
+    same_source = entry.source is not None and entry.source == other.source
+    if there is None or entry.key != other.key or not (same_table or same_source):
+        return None
+    if not same_table:
+        return f"the table was called {other.table!r} then"
+    if entry.identity != other.identity:
+        return "rows were named by other columns then"
+    one, before = dict(entry.columns[name]), dict(other.columns[there])
+    if one["mechanism"] != before["mechanism"]:
+        return f"its mechanism was {before['mechanism']!r} then"
+    for key in MECHANISMS[one["mechanism"]].level_keys:
+        one.pop(key, None)
+        before.pop(key, None)
+    different = [key for key in sorted({*one, *before}) if one.get(key) != before.get(key)]
+    if different:
+        return f"its {different[0]} was another then"
+    if entry.adopted.get(name, ()) != other.adopted.get(there, ()):
+        return "other copies were adopted then"
+    return None
+
+
+def added_up(entries: Sequence[Entry]) -> dict[str, float]:
+    """Column by column, the epsilon that the releases of one original have together.
+
+    Coupled copies have that of the largest among them; those that cannot be coupled add up. A column whose mechanism
+    promises none is left out.
+    """
+    result: dict[str, float] = {}
+    names = {name.casefold(): name for entry in entries for name in entry.columns}
+    for name in names.values():
+        groups: list[tuple[Entry, float]] = []
+        for entry in entries:
+            known = next((found for found in entry.columns if found.casefold() == name.casefold()), None)
+            epsilon = None if known is None else _epsilon(entry.columns[known], known)
+            if known is None or epsilon is None:
+                continue
+            for i, (first, most) in enumerate(groups):
+                if uncoupled(entry, first, known) is None:
+                    groups[i] = (first, max(most, epsilon))
+                    break
+            else:
+                groups.append((entry, epsilon))
+        if groups:
+            result[name] = sum(epsilon for _, epsilon in groups)
+    return result
+
+
+def _words(column: ReleasedColumn) -> dict[str, Any]:
+    """What a manifest says of a column, its name and type left out: the coins and what they mean."""
+    bound = column.perturbed
+    assert bound is not None
+    return {"mechanism": bound.mechanism, **json.loads(json.dumps(MECHANISMS[bound.mechanism].to_json(bound)))}
+
+
+def _epsilon(words: Mapping[str, Any], name: str) -> float | None:
+    """The epsilon of a column as a ledger has it; the type plays no part in it."""
+    mechanism = MECHANISMS[words["mechanism"]]
+    domain = words.get("domain", {})
+    kind = "VARCHAR" if "values" in domain else "HUGEINT"
+    manifest = {"name": name, "type": kind, **words}
+    try:
+        return mechanism.describe(mechanism.from_json(manifest, parse_type(kind))).epsilon
+    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError):
+        return None
+
+
+def _refusal(entry: Entry, other: Entry, name: str, reason: str) -> str:
+    known = "" if other.level is None else f", level {other.level}"
+    together = added_up([other, entry]).get(name)
+    alone = [added_up([each]).get(name) for each in (other, entry)]
+    said = ""
+    if together is not None and all(each is not None for each in alone):
+        said = f" (epsilon {alone[0]:.3g} and {alone[1]:.3g} become {together:.3g})"
+    return (
+        f"column {name!r} was released before by this key, in {other.to!r} ({other.when}{known}), and this release "
+        f"cannot be coupled with it, for {reason}: where the two agree, a value is almost surely true{said}. Publish "
+        "it as before, or say independent = True (--independent) and add the two up."
+    )
