@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from ppdm_sql.distributions import reconstruct_domain_groups
 from ppdm_sql.engines.base import Engine
+from ppdm_sql.quantiles import add_quantiles
 from ppdm_sql.reconstruct import bayes_errors, solve
 from ppdm_sql.rewrite.aggregates import native_name
 from ppdm_sql.rewrite.answer import answer_statement, groups_select, inversion_statement
@@ -61,6 +62,8 @@ def _groups(engine: Engine, plan: Plan) -> pa.Table:
         tables = [_groups(engine, part) for part in plan.parts]
         below = pa.concat_tables([_decoded(table) for table in tables], promote_options="permissive")
         return engine.table(added(plan, exp.to_table(PARTS), below.column_names), {PARTS: below})
+    if plan.query.quantiles:
+        return add_quantiles(engine, plan, engine.table(groups_select(plan)))
     if plan.key_axes:
         found = reconstruct_domain_groups(engine, plan)
         return found.slice(0, 0) if plan.empty and not plan.query.labels else found
@@ -129,6 +132,8 @@ def statements(plan: Plan) -> list[exp.Expr]:
         others = tuple(axis for axis in axes_of_answer(plan) if axis not in plan.key_axes)
         scan = state_scan(plan, others) if plan.method == "bayes" else group_scan(plan).statement
         return [scan, answer_statement([plan], exp.to_table(GROUPS))]
+    if plan.query.quantiles:
+        return [groups_select(plan), answer_statement([plan], exp.to_table(GROUPS))]
     if plan.method == "inversion":
         return [inversion_statement([plan])]
     return [observe(plan).statement, answer_statement([plan], exp.to_table(GROUPS))]

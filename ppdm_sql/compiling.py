@@ -29,6 +29,11 @@ def compile_statement(engine: EmbeddedEngine, session: Session, sql: str, parame
             "Unsupported: columns that are replaced by their own values are reconstructed from states, not by one "
             "statement. Run the query with ppdm_sql."
         )
+    if any(plan.query.quantiles for plan in statement.plans):
+        raise Unsupported(
+            "Unsupported: a quantile is found from the whole distribution, not by one statement. Run the query with "
+            "ppdm_sql, or ask for counts and sums."
+        )
     if statement.tree is None:
         raise QueryError("only queries on perturbed columns of a release are compiled; this one runs as it is.")
     return statement.tree.sql(dialect=dialect, pretty=True)

@@ -36,7 +36,7 @@ MAX_ENTRIES = 4_000_000
 
 
 @dataclass(frozen=True)
-class _Scanned:
+class Scanned:
     """The result of a scan as tensors of shape (exact groups, cells of each axis ..)."""
 
     table: pa.Table
@@ -50,12 +50,15 @@ class _Scanned:
 
     @property
     def group(self) -> npt.NDArray[np.int64]:
+        """The number of each row's exact group."""
         return self.integers(GROUP)
 
     def integers(self, name: str) -> npt.NDArray[np.int64]:
+        """A column of whole numbers."""
         return np.asarray(self.table.column(name).to_numpy()).astype(np.int64)
 
     def tensor(self, column: str) -> Array:
+        """A column's sums, in the places of their groups and cells."""
         result = np.zeros((self.groups, *self.shape))
         places = tuple(self.integers(place_name(i)) for i in range(len(self.shape)))
         values = np.nan_to_num(np.asarray(self.table.column(column).to_numpy(), dtype=float))
@@ -64,7 +67,7 @@ class _Scanned:
 
 
 @dataclass(frozen=True)
-class _Outcomes:
+class Outcomes:
     """How the cells of the key axes merge into groups: for each axis the group of every cell, and one cell of each."""
 
     of_cell: tuple[npt.NDArray[np.int64], ...]
@@ -72,6 +75,7 @@ class _Outcomes:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The number of groups of each axis."""
         return tuple(len(cells) for cells in self.cells)
 
     def merge(self, tensor: Array, first: int = 1) -> Array:
@@ -112,7 +116,7 @@ def _check_size(plan: Plan) -> None:
 
 
 def _keys(
-    plan: Plan, scanned: _Scanned, outcomes: _Outcomes, places: Sequence[npt.NDArray[np.int64]]
+    plan: Plan, scanned: Scanned, outcomes: Outcomes, places: Sequence[npt.NDArray[np.int64]]
 ) -> dict[str, pa.Array]:
     """The keys of every row of the result."""
     _, first = np.unique(scanned.group, return_index=True)
@@ -138,7 +142,7 @@ def _natives(engine: Engine, plan: Plan, groups: npt.NDArray[np.int64]) -> dict[
     return {native_name(i): found.column(first + i).take(places) for i in range(len(plan.query.natives))}
 
 
-def _outcomes(plan: Plan) -> _Outcomes:
+def _outcomes(plan: Plan) -> Outcomes:
     of_cell, firsts = [], []
     for axis in plan.key_axes:
         planned = plan.axes[axis]
@@ -152,19 +156,20 @@ def _outcomes(plan: Plan) -> _Outcomes:
         index = np.array([numbers.setdefault(repr(row), len(numbers)) for row in rows], dtype=np.int64)
         of_cell.append(index)
         firsts.append(np.unique(index, return_index=True)[1])
-    return _Outcomes(tuple(of_cell), tuple(firsts))
+    return Outcomes(tuple(of_cell), tuple(firsts))
 
 
-def _cells(plan: Plan) -> dict[str, pa.Table]:
+def numbered_cells(plan: Plan) -> dict[str, pa.Table]:
+    """The relations that number the cells of the key axes, by name."""
     return {f"{CELLS}{place}": cells_table(plan.axes[axis]) for place, axis in enumerate(plan.key_axes)}
 
 
-def _by_inversion(engine: Engine, plan: Plan, outcomes: _Outcomes) -> tuple[_Scanned, dict[str, Array]]:
+def _by_inversion(engine: Engine, plan: Plan, outcomes: Outcomes) -> tuple[Scanned, dict[str, Array]]:
     scan = group_scan(plan)
     axes = [plan.axes[axis].axis for axis in plan.key_axes]
     shape = tuple(axis.cells for axis in axes)
     whole = not plan.query.labels and not plan.query.exact_keys
-    scanned = _Scanned(engine.table(scan.statement, _cells(plan)), shape, int(whole))
+    scanned = Scanned(engine.table(scan.statement, numbered_cells(plan)), shape, int(whole))
     inverted: dict[str, Array] = {}
 
     def total(branches: Sequence[Branch]) -> Array:
@@ -178,10 +183,10 @@ def _by_inversion(engine: Engine, plan: Plan, outcomes: _Outcomes) -> tuple[_Sca
     totals = {i: total(branches) for i, branches in scan.branches.items()}
     results = {estimate_name(i): totals[i] for i in plan.query.answered}
     if plan.query.squares and plan.own_axes:
-        released = engine.table(whole_scan(plan), _cells(plan))
+        released = engine.table(whole_scan(plan), numbered_cells(plan))
         own = OwnSpread(
             [plan.axes[axis] for axis in plan.key_axes],
-            _Scanned(released, shape, 1).tensor("ppdm_n0")[0],
+            Scanned(released, shape, 1).tensor("ppdm_n0")[0],
             outcomes.of_cell,
         )
         sums = {branch.column: scanned.tensor(branch.column) for found in scan.branches.values() for branch in found}
@@ -201,7 +206,7 @@ class _Spread:
     """Sums over rows of products of weights, from what a row in each observed cell adds to each group."""
 
     def __init__(
-        self, scanned: _Scanned, axes: Sequence[Axis], outcomes: _Outcomes, products: Mapping[tuple[str, str], str]
+        self, scanned: Scanned, axes: Sequence[Axis], outcomes: Outcomes, products: Mapping[tuple[str, str], str]
     ) -> None:
         self.scanned, self.outcomes, self.products = scanned, outcomes, products
         cells = int(np.prod(scanned.shape))
@@ -232,12 +237,12 @@ class _Spread:
         return result.reshape(groups, *self.outcomes.shape)
 
 
-def _by_bayes(engine: Engine, plan: Plan, outcomes: _Outcomes) -> tuple[_Scanned, dict[str, Array]]:
+def _by_bayes(engine: Engine, plan: Plan, outcomes: Outcomes) -> tuple[Scanned, dict[str, Array]]:
     used = axes_of_answer(plan)
     others = tuple(axis for axis in used if axis not in plan.key_axes)
     order = (*plan.key_axes, *others)
     axes = [axis.axis for axis in solved_axes(plan, order)]
-    scanned = _Scanned(engine.table(state_scan(plan, others), _cells(plan)), tuple(axis.cells for axis in axes))
+    scanned = Scanned(engine.table(state_scan(plan, others), numbered_cells(plan)), tuple(axis.cells for axis in axes))
     observed = scanned.tensor("ppdm_n0")
     fit = solve(observed, axes)
     rest = tuple(range(1 + len(plan.key_axes), observed.ndim))
@@ -257,7 +262,7 @@ def _by_bayes(engine: Engine, plan: Plan, outcomes: _Outcomes) -> tuple[_Scanned
 
 
 def _bayes_covariances(
-    plan: Plan, outcomes: _Outcomes, wanted: dict[int, Array], fitted: tuple[object, ...]
+    plan: Plan, outcomes: Outcomes, wanted: dict[int, Array], fitted: tuple[object, ...]
 ) -> dict[str, Array]:
     """Variances by replicates of the release; the error of a sum tells the covariance of its parts."""
     fit, observed, axes = fitted

@@ -27,6 +27,9 @@ class Engine(Protocol):
     ) -> JointCells:
         """How the domain of two columns together falls into cells."""
 
+    def measure_bins(self, column: BoundColumn, terms: Sequence[exp.Expr], starts: Sequence[int]) -> Cells:
+        """The cells of a grid column that rows are grouped by in bins."""
+
     def measure(self, columns: Sequence[Asked]) -> list[Cells]:
         """How each column's domain falls into cells under its terms."""
 

@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from ppdm_sql.channels.cells import Cells
 from ppdm_sql.channels.joint import JointCells
+from ppdm_sql.engines.bins import measure_bins
 from ppdm_sql.engines.intervals import Row
 from ppdm_sql.engines.joint import measure_joint
 from ppdm_sql.engines.measure import Asked, measure
@@ -75,6 +76,10 @@ class EmbeddedEngine:
         twice = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
         statement = exp.select("1").from_(source.copy()).where(known).group_by(*keys).having(twice).limit(1)
         return not self._rows(statement.sql(dialect=self.dialect))
+
+    def measure_bins(self, column: BoundColumn, terms: Sequence[exp.Expr], starts: Sequence[int]) -> Cells:
+        """The cells of a grid column that rows are grouped by in bins, which start at some places."""
+        return measure_bins(self._rows, self._arrow, column, terms, starts)
 
     def estimated_rows(self, statement: exp.Expr) -> int:
         """How many rows DuckDB expects, from the statistics it keeps of the tables."""

@@ -13,6 +13,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from ppdm_sql.rewrite.grouping_sets import CALLS
+from ppdm_sql.rewrite.quantiles import Asked, is_quantile, quantile_name, read_quantile
 from ppdm_sql.rewrite.query import Condition, Junction, Label, Query, totals_in
 from ppdm_sql.rewrite.refuse import refuse
 from ppdm_sql.rewrite.scan import PREFIX, count_rows, disjunction, estimate_name, grouped, typed
@@ -20,9 +21,9 @@ from ppdm_sql.rewrite.shape import PPDM_FUNCTIONS, is_windowed
 from ppdm_sql.rewrite.terms import Terms
 from ppdm_sql.rewrite.totals import Totals, both
 
-EXTREME = "An extreme value belongs to one row, and no row can be trusted: count a range instead."
+EXTREME = "An extreme value belongs to one row, and no row can be trusted: count a range, or ask for a quantile."
 REMEDIES: dict[type[exp.Expr], str] = {exp.Min: EXTREME, exp.Max: EXTREME}
-REMEDY = "COUNT, SUM, AVG, VAR, STDDEV, COVAR and CORR are reconstructed."
+REMEDY = "COUNT, SUM, AVG, VAR, STDDEV, COVAR, CORR, MEDIAN and quantiles are reconstructed."
 SPREADS = (exp.Variance, exp.VariancePop, exp.Stddev, exp.StddevSamp, exp.StddevPop)
 PAIRS = (exp.CovarPop, exp.CovarSamp, exp.Corr)
 
@@ -45,6 +46,7 @@ def collect_aggregates(query: Query) -> Query:
         squares=squares,
         totals=tuple(collector.totals.found),
         natives=tuple(collector.natives),
+        quantiles=tuple(collector.quantiles),
         axes=collector.terms.axes,
         labels=collector.labels,
         condition=collector.hidden,
@@ -58,7 +60,7 @@ def aggregate_nodes(tree: exp.Select) -> Iterator[exp.Expr]:
     for root in (*tree.expressions, *(tree.args.get(part) for part in ("having", "qualify", "order"))):
         if root is None:
             continue
-        for node in root.find_all(exp.AggFunc, exp.Filter):
+        for node in root.find_all(exp.AggFunc, exp.Filter, exp.WithinGroup):
             if isinstance(node, CALLS) or node.find_ancestor(exp.Select) is not tree:
                 continue
             if is_windowed(node) or _inside_aggregate(node):
@@ -70,9 +72,9 @@ def aggregate_nodes(tree: exp.Select) -> Iterator[exp.Expr]:
 
 
 def _inside_aggregate(node: exp.Expr) -> bool:
-    outer = node.find_ancestor(exp.AggFunc, exp.Filter)
+    outer = node.find_ancestor(exp.AggFunc, exp.Filter, exp.WithinGroup)
     while outer is not None and is_windowed(outer):
-        outer = outer.find_ancestor(exp.AggFunc, exp.Filter)
+        outer = outer.find_ancestor(exp.AggFunc, exp.Filter, exp.WithinGroup)
     return outer is not None
 
 
@@ -103,6 +105,7 @@ class _Collector:
         self.terms = Terms(query, joined)
         self.totals = Totals(query, self.terms)
         self.natives: list[exp.Expr] = []
+        self.quantiles: list[Asked] = []
         self.hidden = both(*(self.terms.condition(condition) for condition in query.hidden))
         labels = {i: self.label(key) for i, key in enumerate(query.keys) if query.perturbed_in(key)}
         self.labels = {i: label for i, label in labels.items() if i not in query.absent}
@@ -138,10 +141,35 @@ class _Collector:
         if isinstance(node, exp.Filter):
             function = node.this
             condition = both(condition, self.terms.condition(node.expression.this))
+        if is_quantile(function):
+            return self.quantile(function, node.expression.this if isinstance(node, exp.Filter) else None)
         inside = function.walk(prune=lambda below: isinstance(below, exp.Query))
         if any(isinstance(inner, exp.AggFunc | exp.Window) and inner is not function for inner in inside):
             refuse(self.query.sql, function, "an aggregate of an aggregate or a window is not supported.", "")
         return self.function(function, condition)
+
+    def quantile(self, function: exp.Expr, condition: exp.Expr | None) -> exp.Expr:
+        """Quantiles by name, one or a list; the distributions that they are found in are for later."""
+        asked, listed = read_quantile(self.query, function, condition)
+        argument = asked[0].argument
+        perturbed = self.query.perturbed_in(argument)
+        if self.query.piecewise:
+            why = "the rows it runs over are of a union, or of a join that repeats them, and share their coins."
+            refuse(self.query.sql, function, why, "Ask for the quantile of one release, each of its rows once.")
+        if self.domain_groups:
+            why = "a quantile in groups of a perturbed column is not reconstructed yet."
+            refuse(self.query.sql, function, why, "Ask for one group at a time, by a condition.")
+        if len(perturbed) > 1 or (perturbed and self.terms.has_exact(argument)):
+            why = "a quantile must depend on one perturbed column alone, or on exact ones."
+            refuse(self.query.sql, function, why, "Ask for those of each column.")
+        self.terms.check(argument)
+        self.native(exp.Count(this=exp.Star(), big_int=True))  # so that there is a row for every group
+        names = []
+        for one in asked:
+            if one not in self.quantiles:
+                self.quantiles.append(one)
+            names.append(exp.column(quantile_name(self.quantiles.index(one))))
+        return exp.Array(expressions=names) if listed else names[0]
 
     def function(self, function: exp.Expr, condition: Condition) -> exp.Expr:
         """The aggregate over the rows meeting a condition."""

@@ -19,6 +19,7 @@ from ppdm_sql.rewrite.formula import FALSE, TRUE
 from ppdm_sql.rewrite.grouping_sets import CALLS, SET, absent_key, grouping_call, union
 from ppdm_sql.rewrite.parts import PARTS, added
 from ppdm_sql.rewrite.plan import Plan, PlannedTotal
+from ppdm_sql.rewrite.quantiles import quantiles_in
 from ppdm_sql.rewrite.query import Query, totals_in
 from ppdm_sql.rewrite.refuse import misread, refuse
 from ppdm_sql.rewrite.scan import (
@@ -245,6 +246,12 @@ class _Outer:
     def bounds(self, node: exp.Expr) -> tuple[exp.Expr, exp.Expr, exp.Expr]:
         """Standard error, lower and upper end of the interval of an expression over aggregates."""
         value = exp.Paren(this=self.rewrite(node))
+        quantiles = list(quantiles_in(value))
+        if quantiles:
+            if not isinstance(value.this, exp.Column):
+                raise NoDerivative(node)
+            name = quantiles[0]
+            return exp.column(f"{name}_error"), exp.column(f"{name}_low"), exp.column(f"{name}_high")
         error = self.error(value.this)
         if error is None:
             return number(0.0), value, value.copy()

@@ -178,7 +178,7 @@ class Plan:
     @property
     def one_statement(self) -> bool:
         """Whether one statement gives the groups, with nothing reconstructed outside the engine."""
-        return self.method == "inversion" and not self.key_axes
+        return self.method == "inversion" and not self.key_axes and not self.query.quantiles
 
     @property
     def empty(self) -> bool:
@@ -270,6 +270,11 @@ def _method(query: Query, axes: Sequence[PlannedAxis], totals: Sequence[PlannedT
     if asked == "auto":
         joint = any(isinstance(axis, JointAxis) for axis in axes)  # Bayes would need every pair of their values
         return "bayes" if query.labels and counts and not joint else "inversion"
+    if asked == "bayes" and query.quantiles:
+        raise Unsupported(
+            "Unsupported: iterative Bayes reconstructs counts, and this query asks for a quantile, which is found by "
+            "inversion. Use SET ppdm_method = 'auto'."
+        )
     if asked == "bayes" and not counts:
         raise Unsupported(
             "Unsupported: iterative Bayes reconstructs counts, and this query adds up numbers. "

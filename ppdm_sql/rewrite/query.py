@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from sqlglot import exp
 
@@ -115,10 +115,11 @@ class Query:
     `tree` is our own copy. `keys` are the grouping expressions, `exact` the WHERE conditions that no perturbed
     column takes part in, `hidden` those that one does. The later passes fill the rest: `aggregates` maps the text of
     each aggregate to an expression over totals and `natives`, aggregates that are exact as they stand; `squares` says
-    which total is the sum of the products of two others, for their covariance. `labels` has the keys, by number, that
-    are of perturbed columns, and `condition` is WHERE as far as it is hidden. `sets` has the keys of each grouping set,
-    where there are several; the query of one set has the others `absent`. `present` is the total that counts a group's
-    rows, where it is certain: a group without any is none.
+    which total is the sum of the products of two others, for their covariance. `quantiles` are found later, from
+    distributions. `labels` has the keys, by number, that are of perturbed columns, and `condition` is WHERE as far as
+    it is hidden. `sets` has the keys of each grouping set, where there are several; the query of one set has the
+    others `absent`. `present` is the total that counts a group's rows, where it is certain: a group without any is
+    none.
 
     Of a relation, `visible` has the names of its columns, and `given` the conditions on perturbed columns that its
     subqueries make. `grouping` is what the scan groups by where that is not the keys as they stand. With `piecewise`,
@@ -139,6 +140,7 @@ class Query:
     axes: tuple[QueryAxis, ...] = ()
     totals: tuple[Total, ...] = ()
     natives: tuple[exp.Expr, ...] = ()
+    quantiles: tuple[Any, ...] = ()
     aggregates: Mapping[str, exp.Expr] = field(default_factory=dict)
     squares: Mapping[tuple[int, int], int] = field(default_factory=dict)
     labels: Mapping[int, Label] = field(default_factory=dict)

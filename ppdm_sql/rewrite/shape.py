@@ -49,7 +49,7 @@ def check_clear(sql: str, tree: exp.Expr, aggregate_names: frozenset[str]) -> No
     for call in tree.find_all(exp.Anonymous):
         if call.name.casefold() in aggregate_names:
             why = "this aggregate, or macro, is not one that can be reconstructed."
-            refuse(sql, call, why, "Use COUNT, SUM, AVG, VAR, STDDEV, COVAR or CORR.")
+            refuse(sql, call, why, "Use COUNT, SUM, AVG, VAR, STDDEV, COVAR, CORR or a quantile.")
     for dot in tree.find_all(exp.Dot):
         why = "a function called like a method hides what it is called on."
         refuse(sql, dot, why, "Write it as function(column).")
@@ -85,7 +85,7 @@ def is_aggregate(query: Query) -> bool:
         not is_windowed(aggregate)
         for node in outer
         if node is not None
-        for aggregate in node.find_all(exp.AggFunc, exp.Filter)
+        for aggregate in node.find_all(exp.AggFunc, exp.Filter, exp.WithinGroup)
     )
 
 

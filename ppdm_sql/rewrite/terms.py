@@ -81,7 +81,7 @@ class Terms:
 
     def value(self, node: exp.Expr, columns: Sequence[PerturbedColumn]) -> Value:
         """A number that depends on perturbed columns alone."""
-        self._check(node)
+        self.check(node)
         axis = self._of_columns(node, columns)
         values = self._values[axis]
         text = node.sql(dialect="duckdb")
@@ -90,7 +90,7 @@ class Terms:
 
     def label(self, node: exp.Expr, column: PerturbedColumn) -> Label:
         """A grouping expression that depends on one perturbed column."""
-        self._check(node)
+        self.check(node)
         axis = self._of_columns(node, [column])
         if len(self._owner[axis]) > 1:
             why = f"rows are grouped by {column.name}, which another expression of the query ties to a second column."
@@ -107,7 +107,7 @@ class Terms:
         return self.value(product, self._owner[one.axis])
 
     def _leaf(self, node: exp.Expr, perturbed: list[PerturbedColumn], truth: bool, otherwise: bool) -> Test:
-        self._check(node)
+        self.check(node)
         term = _as_boolean(node)
         if not perturbed:  # an exact predicate has two cells: TRUE, and the rest
             if not truth:
@@ -127,7 +127,8 @@ class Terms:
         why = f"{column.name} is perturbed by {column.mechanism}, for which this cannot be reconstructed."
         refuse(self.query.sql, node, why, "See what is answered for this mechanism in the README.")
 
-    def _check(self, node: exp.Expr) -> None:
+    def check(self, node: exp.Expr) -> None:
+        """Refuse what has no value of its own at each value of its columns."""
         for call in node.find_all(exp.Func):
             if isinstance(call, VOLATILE) or (isinstance(call, exp.Anonymous) and call.name.lower() in VOLATILE_NAMES):
                 refuse(self.query.sql, call, "it gives another value at each call, so its share is not known.", "")

@@ -157,6 +157,50 @@ def test_bayes_answers_that_span_two_columns_are_covered(world):
     assert (np.abs(answers.estimates - answers.truths) < 2.5 * answers.errors).mean() >= 7 / 8
 
 
+QUANTILES = [
+    ("median(wage)", "TRUE"),
+    ("quantile_disc(wage, 0.9)", "hours > 35"),
+    ("quantile_cont(wage, 0.25)", "sex = 'F' AND age > 30"),
+    ("median(wage)", "wage > 120 AND (age > 40 OR married)"),
+    ("median(salary)", "education > 4"),
+    ("median(weight)", "age > 40"),
+    ("quantile_disc(weight, 0.8)", "married AND hours < 50"),
+    ("median(round(wage))", "grade <> 'low'"),
+    ("quantile_disc(date_diff('day', DATE '1930-01-01', birth), 0.3)", "TRUE"),
+    ("median(age)", "hours > 30"),
+    ("quantile_disc(education, 0.75)", "TRUE"),
+]
+
+
+def quantile_answers(world: World) -> tuple[np.ndarray, np.ndarray]:
+    """Truths (queries,), and estimate, low, high and error (releases, queries, 4)."""
+    truths, found = [], []
+    for value, condition in QUANTILES:
+        truths.append(world.source.execute(f"SELECT {value} FROM people WHERE {condition}").fetchall()[0][0])
+    for path in world.releases:
+        with ppdm_sql.connect(path, read_only=True) as con:
+            asked = [
+                f"SELECT {q}, ppdm_low({q}), ppdm_high({q}), ppdm_error({q}) FROM people WHERE {c}"
+                for q, c in QUANTILES
+            ]
+            found.append([con.execute(sql).fetchall()[0] for sql in asked])
+    return np.array(truths, dtype=float), np.array(found, dtype=float)
+
+
+def test_intervals_of_quantiles_cover_as_often_as_they_promise(world):
+    truths, found = quantile_answers(replace(world, releases=world.releases[:12]))
+    estimates, low, high, errors = np.moveaxis(found, 2, 0)
+    assert (low <= estimates).all()
+    assert (estimates <= high).all()
+    covered = (low <= truths) & (truths <= high)
+    fine = np.array([i for i, (value, _) in enumerate(QUANTILES) if "(age" not in value and "(educ" not in value])
+    assert covered[:, fine].mean() > 0.92
+    assert covered.mean() > 0.92
+    scores = (estimates - truths)[:, fine] / errors[:, fine]
+    assert 0.6 < spread(scores) < 1.3
+    assert bias(scores) < 4  # consistent, not unbiased
+
+
 def test_a_wrong_share_would_be_seen(world, monkeypatch):
     def papers_measure(column, cells) -> Axis:
         """The paper's (high - low) / (max - min), which is right for reals only."""

@@ -1,0 +1,385 @@
+"""Quantiles, from the reconstructed distribution of the values they lie among.
+
+Every value is counted by itself where there are few. Of a large grid, bins are counted first, and those that a quantile
+or an end of its interval lies in are cut finer, until they are single values; what is left after some rounds is a bin,
+and the interval then reaches to its ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from sqlglot import exp
+
+from ppdm_sql.channels.cells import Cells
+from ppdm_sql.channels.joint import JointCells
+from ppdm_sql.distributions import Scanned, numbered_cells
+from ppdm_sql.engines.base import Engine
+from ppdm_sql.errors import Unsupported
+from ppdm_sql.policy.binding import BoundColumn, OwnColumn
+from ppdm_sql.policy.domain import Grid
+from ppdm_sql.reconstruct import invert, invert_adjoint
+from ppdm_sql.reconstruct.inversion import Array
+from ppdm_sql.reconstruct.quantile import Found, Variance, quantile
+from ppdm_sql.rewrite.answer import groups_select
+from ppdm_sql.rewrite.domain_groups import group_scan
+from ppdm_sql.rewrite.lookup import grid_place
+from ppdm_sql.rewrite.passes import AGGREGATE, run
+from ppdm_sql.rewrite.plan import Plan, make_plan
+from ppdm_sql.rewrite.quantiles import Asked, counting, quantile_name
+from ppdm_sql.rewrite.query import Query
+from ppdm_sql.rewrite.scan import covariance_name, estimate_name, key_name
+
+FEW = 4_096
+"""Domains up to here are counted value by value."""
+
+BINS = 4_096
+MAX_ROUNDS = 5
+FEW_ENTRIES = 2**19
+"""Groups times new bins in one round."""
+
+MAX_ENTRIES = 2**26
+"""Groups times values that fit memory."""
+
+Groups = dict[tuple[object, ...], int]
+
+
+@dataclass(frozen=True)
+class _Distribution:
+    """Estimated counts of sorted values in each group: (groups, values); a bin reaches from `bottoms` to `tops`."""
+
+    groups: Groups
+    bottoms: Array
+    tops: Array
+    type: pa.DataType
+    counts: Array
+    variance: Variance
+
+
+def add_quantiles(engine: Engine, plan: Plan, groups: pa.Table) -> pa.Table:
+    """The groups of a plan with their quantiles, and the ends and errors of these, as further columns."""
+    query = plan.query
+    _check_own(plan)
+    deviations = NormalDist().inv_cdf(0.5 + query.settings.confidence / 2)
+    keys = [groups.column(key_name(i)).to_pylist() for i in query.present_keys]
+    rows = list(zip(*keys, strict=True)) if keys else [()] * groups.num_rows
+    together: dict[tuple[str, str], list[int]] = {}
+    for i, asked in enumerate(query.quantiles):
+        condition = "" if asked.condition is None else asked.condition.sql(dialect="duckdb")
+        together.setdefault((asked.argument.sql(dialect="duckdb"), condition), []).append(i)
+    for indices in together.values():
+        several = [query.quantiles[i] for i in indices]
+        distribution, found = _distribution(engine, query, several, deviations)
+        places = np.array([distribution.groups.get(row, -1) for row in rows], dtype=np.int64)
+        for i, one, its in zip(indices, several, found, strict=True):
+            for name, values in _columns(distribution, one, its, places, deviations).items():
+                groups = groups.append_column(quantile_name(i, name), values)
+    return groups
+
+
+def _distribution(
+    engine: Engine, query: Query, asked: Sequence[Asked], deviations: float
+) -> tuple[_Distribution, list[Found]]:
+    """The distribution of one argument, fine enough for all that is asked of it, and where that lies."""
+    argument = asked[0].argument.unnest()
+    perturbed = query.perturbed_in(argument)
+    column = perturbed[0] if perturbed else None
+
+    def find(distribution: _Distribution) -> list[Found]:
+        return [
+            quantile(distribution.counts, distribution.variance, q.fraction, q.interpolated, q.from_top, deviations)
+            for q in asked
+        ]
+
+    if column is None:
+        plan = _check_own(make_plan(run(AGGREGATE, counting(query, asked[0], argument)), engine))
+        distribution = _of_exact(plan, engine.table(groups_select(plan)))
+        return distribution, find(distribution)
+    large = isinstance(column, BoundColumn) and isinstance(column.domain, Grid) and column.domain.size > FEW
+    if not large or not isinstance(argument, exp.Column) or isinstance(column, OwnColumn):
+        plan = _check_own(make_plan(run(AGGREGATE, counting(query, asked[0], argument)), engine))
+        distribution = _of_perturbed(engine, plan, None)
+        return distribution, find(distribution)
+    assert isinstance(column, BoundColumn)
+    bins = _Bins.first(column)
+    for _ in range(MAX_ROUNDS):
+        binned = _Binned(engine, bins)
+        plan = _check_own(make_plan(run(AGGREGATE, counting(query, asked[0], bins.label())), binned))
+        distribution = _of_perturbed(engine, plan, bins)
+        found = find(distribution)
+        finer = bins.finer(np.unique(np.concatenate([its.used for its in found])), len(distribution.counts))
+        if finer is None:
+            break
+        bins = finer
+    return distribution, found
+
+
+@dataclass(frozen=True)
+class _Bins:
+    """Bins of a grid: from each level's, those of `cut` are cut into bins of the next width; widths halve evenly."""
+
+    column: BoundColumn
+    widths: tuple[int, ...]
+    cut: tuple[tuple[int, ...], ...] = ()
+
+    @staticmethod
+    def first(column: BoundColumn) -> _Bins:
+        width = 1
+        while column.domain.size > width * BINS:
+            width *= 2
+        return _Bins(column, (width,))
+
+    @property
+    def starts(self) -> npt.NDArray[np.int64]:
+        """The place that each bin starts at, ascending."""
+        size = self.column.domain.size
+        starts = np.arange(0, size, self.widths[0])
+        for cut, width in zip(self.cut, self.widths[1:], strict=True):
+            inside = np.concatenate([np.arange(a, min(b, size), width) for a, b in _spans(cut, starts, size)])
+            starts = np.union1d(starts, inside)
+        return starts
+
+    def label(self) -> exp.Expr:
+        """SQL for the start of the bin that a row's value lies in."""
+
+        def start(width: int) -> exp.Expr:
+            floor = exp.IntDiv(this=grid_place(self.column), expression=exp.Literal.number(width))
+            return exp.Mul(this=exp.Paren(this=floor), expression=exp.Literal.number(width))
+
+        result = start(self.widths[-1])
+        for cut, width in reversed(list(zip(self.cut, self.widths, strict=False))):
+            inside = exp.In(this=exp.Paren(this=start(width)), expressions=[exp.Literal.number(c) for c in cut])
+            result = exp.Case(ifs=[exp.If(this=inside, true=result)], default=start(width))
+        return exp.Paren(this=result)
+
+    def finer(self, used: npt.NDArray[np.int64], groups: int) -> _Bins | None:
+        """Bins that are finer where it matters, or None where they cannot be, or would be too many for the groups."""
+        budget = max(128, min(BINS, FEW_ENTRIES // groups))
+        width, starts = self.widths[-1], self.starts
+        ends = np.append(starts[1:], self.column.domain.size)
+        near = np.unique(np.clip(np.concatenate([used - 1, used, used + 1]), 0, len(starts) - 1))
+        chosen = [int(starts[i]) for i in near if starts[i] % width == 0 and ends[i] - starts[i] <= width]
+        if width == 1 or not chosen or len(starts) > 4 * BINS:
+            return None
+        finer = width
+        while finer > 1 and len(chosen) * width // finer < budget:
+            finer //= 2
+        if finer == width:
+            return None
+        return _Bins(self.column, (*self.widths, finer), (*self.cut, tuple(chosen)))
+
+
+def _spans(cut: Sequence[int], starts: npt.NDArray[np.int64], size: int) -> list[tuple[int, int]]:
+    ends = dict(zip(starts.tolist(), [*starts[1:].tolist(), size], strict=True))
+    return [(a, ends[a]) for a in cut]
+
+
+@dataclass(frozen=True)
+class _Binned:
+    """An engine that counts the bins of one column by arithmetic."""
+
+    engine: Engine
+    bins: _Bins
+
+    def measure(
+        self, columns: Sequence[tuple[BoundColumn, Sequence[exp.Expr], Sequence[exp.Expr], Sequence[exp.Expr]]]
+    ) -> list[Cells]:
+        others = iter(self.engine.measure([asked for asked in columns if not asked[3]]))
+        return [
+            self.engine.measure_bins(asked[0], asked[1], self.bins.starts.tolist()) if asked[3] else next(others)
+            for asked in columns
+        ]
+
+    def measure_joint(
+        self, columns: tuple[BoundColumn, BoundColumn], terms: Sequence[exp.Expr], values: Sequence[exp.Expr]
+    ) -> JointCells:
+        return self.engine.measure_joint(columns, terms, values)
+
+
+def _of_exact(plan: Plan, found: pa.Table) -> _Distribution:
+    """The distribution of an exact column's values, whose rows are weighed by the conditions on perturbed ones."""
+    last = len(plan.query.keys) - 1
+    values = found.column(key_name(last)).combine_chunks()
+    numbers = _numbers(plan, values)
+    known = np.isfinite(numbers)
+    distinct, place = np.unique(numbers[known], return_inverse=True)
+    groups: Groups = {}
+    keys = zip(*(found.column(key_name(i)).to_pylist() for i in range(last)), strict=True)
+    rows = list(keys) if last else [()] * found.num_rows
+    group = np.array([groups.setdefault(row, len(groups)) for row in rows], dtype=np.int64)[known]
+    _check_size(len(groups), len(distinct))
+    (total,) = plan.query.answered
+    shape = (max(len(groups), 1), max(len(distinct), 1))
+    counts, variances = np.zeros(shape), np.zeros(shape)
+    np.add.at(counts, (group, place), np.asarray(found.column(estimate_name(total)).to_numpy())[known])
+    name = covariance_name(total, total)
+    if name in found.column_names:
+        np.add.at(variances, (group, place), np.asarray(found.column(name).to_numpy())[known])
+    ends = distinct if len(distinct) else np.zeros(1)
+    return _Distribution(groups, ends, ends, values.type, counts, lambda phi: (variances * phi**2).sum(axis=1))
+
+
+def _of_perturbed(engine: Engine, plan: Plan, bins: _Bins | None) -> _Distribution:
+    """The distribution of a perturbed column's values, or of an expression of it, by inversion."""
+    (axis,) = plan.key_axes
+    planned = plan.axes[axis]
+    scan = group_scan(plan)
+    scanned = Scanned(engine.table(scan.statement, numbered_cells(plan)), (len(planned.cells),))
+    keys = [scanned.table.column(key_name(i)).to_pylist() for i in plan.query.exact_keys]
+    groups: Groups = {}
+    for row, number in zip(zip(*keys, strict=True) if keys else [()] * len(scanned.group), scanned.group, strict=True):
+        groups[row] = int(number)
+    label = next(iter(plan.query.labels.values()))
+    labels = planned.label_values[label.index]
+    values = labels.combine_chunks() if isinstance(labels, pa.ChunkedArray) else labels
+    numbers = _numbers(plan, values)
+    distinct, place = np.unique(numbers, return_inverse=True)  # NULL is NaN, which is the last
+    size = int(np.isfinite(distinct).sum())
+    count = max(len(groups), 1)
+    _check_size(count, len(planned.cells))
+    (total,) = plan.query.answered
+    branches = scan.branches[total]
+
+    def tensor(name: str) -> Array:
+        found = scanned.tensor(name)
+        return found if len(found) else np.zeros((1, len(planned.cells)))
+
+    inverted = np.zeros((count, len(planned.cells)))
+    for one in branches:
+        inverted += invert(tensor(one.column), [planned.axis]) * one.cells * one.scale
+    counts = np.zeros((count, len(distinct)))
+    np.add.at(counts.T, place, inverted.T)
+
+    def variance(phi: Array) -> Array:
+        wide: Array = np.concatenate([phi, np.zeros((len(phi), len(distinct) - size))], axis=1)[:, place]
+        effects = [invert_adjoint(wide * one.cells, [planned.axis]) * one.scale for one in branches]
+        result: Array = -(inverted * wide**2).sum(axis=1)
+        for a, one in zip(effects, branches, strict=True):
+            for b, other in zip(effects, branches, strict=True):
+                pair = min((one.column, other.column), (other.column, one.column))
+                result += (tensor(scan.products[pair]) * a * b).sum(axis=1)
+        return result
+
+    if planned.axis.retain == 1 and all(plan.axes[i].axis.retain == 1 for i in plan.totals[total].axes):
+        variance = _certain
+    bottoms = tops = distinct[:size]
+    kind = values.type
+    if bins is not None:
+        starts = bins.starts
+        ends = np.append(starts[1:], bins.column.domain.size) - 1
+        bottoms, tops = (_grid_numbers(bins.column, places) for places in (starts, ends))
+        kind = _grid_type(bins.column)
+    return _Distribution(groups, bottoms, tops, kind, counts[:, :size], variance)
+
+
+def _check_own(plan: Plan) -> Plan:
+    """Refuse columns that are replaced by their own values: their draws are not independent."""
+    if plan.own_axes:
+        column = plan.axes[plan.own_axes[0]].column
+        assert column is not None
+        raise Unsupported(
+            f"Unsupported: a quantile beside {column.name}, which is replaced by its own values. Ask for counts and "
+            "sums of it instead."
+        )
+    return plan
+
+
+def _certain(phi: Array) -> Array:
+    return np.zeros(len(phi))
+
+
+def _check_size(groups: int, values: int) -> None:
+    if groups * values > MAX_ENTRIES:
+        raise Unsupported(
+            f"Unsupported: a quantile in {groups:,} groups over {values:,} values. Group by fewer columns, or round "
+            "the argument."
+        )
+
+
+def _numbers(plan: Plan, values: pa.Array) -> Array:
+    """Values as numbers in their order: days, microseconds, or themselves; NULL as NaN."""
+    kind = values.type
+    if pa.types.is_date(kind):
+        values = values.cast(pa.date32()).cast(pa.int32())
+    elif pa.types.is_timestamp(kind):
+        values = values.cast(pa.timestamp("us", kind.tz)).cast(pa.int64())
+    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        text = plan.query.keys[-1].sql(dialect="duckdb")
+        raise Unsupported(
+            f"Unsupported: a quantile of {text}: only those of numbers, dates and timestamps are reconstructed. Count "
+            "its values instead (GROUP BY)."
+        )
+    numbers: Array = np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=float)
+    return numbers
+
+
+def _grid_numbers(column: BoundColumn, places: npt.NDArray[np.int64]) -> Array:
+    grid = column.domain
+    assert isinstance(grid, Grid)
+    units = (grid.low + places.astype(object) * grid.step).astype(float)
+    if column.type.name.upper() == "FLOAT":
+        return (units / 10.0**grid.scale).astype(np.float32).astype(float)
+    return np.asarray(units / 10.0**grid.scale)
+
+
+def _grid_type(column: BoundColumn) -> pa.DataType:
+    if column.type.family == "decimal":
+        return pa.decimal128(column.type.width, column.type.scale)
+    families: Mapping[str, pa.DataType] = {
+        "integer": pa.int64(),
+        "date": pa.date32(),
+        "timestamp": pa.timestamp("us", "UTC" if column.type.name.upper().endswith("ZONE") else None),
+    }
+    return families.get(column.type.family, pa.float64())
+
+
+def _columns(
+    distribution: _Distribution, asked: Asked, found: Found, places: npt.NDArray[np.int64], deviations: float
+) -> dict[str, pa.Array]:
+    """A quantile, the ends of its interval, and half its width over the deviations, in the order of the groups."""
+    if not len(distribution.bottoms):
+        return {name: pa.nulls(len(places), pa.float64()) for name in ("", "_low", "_high", "_error")}
+    bottoms, tops = distribution.bottoms, distribution.tops
+    middles = (bottoms + tops) / 2
+    below, above = middles[found.below], middles[found.above]
+    low, high = bottoms[found.low], tops[found.high]
+    value = below + found.part * (above - below)
+    missing = (places < 0) | ~found.known[places]
+    exactly = not asked.interpolated
+
+    def column(numbers: Array) -> pa.Array:
+        return _typed(np.where(missing, np.nan, numbers[places]), distribution.type, exactly)
+
+    scale = 1.0
+    if pa.types.is_timestamp(distribution.type):
+        scale = 86_400e6  # an error is told in days, as that of a date
+    error = np.where(missing, np.nan, ((high - low) / (2 * deviations * scale))[places])
+    return {
+        "": column(value),
+        "_low": column(low),
+        "_high": column(high),
+        "_error": pa.array(error, from_pandas=True),
+    }
+
+
+def _typed(numbers: Array, kind: pa.DataType, exactly: bool) -> pa.Array:
+    """Numbers back as values: of their own type where one value is meant, else of the type that lies between."""
+    mask = np.isnan(numbers)
+    whole = np.where(mask, 0, np.floor(numbers + 0.5)).astype(np.int64)
+    if pa.types.is_date(kind):
+        if exactly:
+            return pa.array(whole.astype(np.int32), pa.int32(), mask=mask).cast(pa.date32())
+        micros = np.where(mask, 0, np.rint(numbers * 86_400e6)).astype(np.int64)
+        return pa.array(micros, pa.timestamp("us"), mask=mask)
+    if pa.types.is_timestamp(kind):
+        return pa.array(whole, pa.timestamp("us", kind.tz), mask=mask)
+    if pa.types.is_integer(kind) and exactly:
+        return pa.array(whole, pa.int64(), mask=mask)
+    if pa.types.is_decimal(kind):  # DuckDB leaves out the digits that the type has not
+        numbers = np.trunc(np.round(numbers * 10.0**kind.scale, 6)) / 10.0**kind.scale
+    return pa.array(numbers, pa.float64(), mask=mask)
