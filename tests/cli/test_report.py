@@ -7,7 +7,7 @@ def test_a_policy(run, demo, tmp_path):
     page = tmp_path / "page.html"
     done = run("report", demo.policy, "-o", str(page))
     assert (done.code, done.out, done.err) == (0, f"page written to {page}\n", "")
-    assert "A 54 is published as 54 with 40.8 %" in page.read_text(encoding="utf-8")
+    assert "A 54 is published as 54 with 40.8\N{NO-BREAK SPACE}%" in page.read_text(encoding="utf-8")
     assert run("report", demo.policy, "-o", str(page)).code == 2
     assert run("report", demo.policy, "-o", str(page), "--replace").code == 0
 
