@@ -20,7 +20,7 @@ from ppdm_sql.privacy.subsets import safe_relative_prior, seen_posterior
 from ppdm_sql.report import charts
 from ppdm_sql.report.figures import Figure
 from ppdm_sql.report.subject import Perturbed
-from ppdm_sql.report.words import amount, count
+from ppdm_sql.report.words import amount, chance, count
 
 TENTH = 0.1
 """Counts are taken to be of a tenth of the rows, by a condition that a tenth of the domain meets."""
@@ -104,7 +104,7 @@ def _transition(bound: BoundColumn) -> tuple[str, ...]:
         return (f"{named} is published as {value}, always: nothing is hidden.",)
     if bound.weights is None:
         itself, other = p + (1 - p) / size, (1 - p) / size
-        others = f", and as any given other value with {percent(other)} each" if size > 1 else ""
+        others = f", and as any given other value with {chance(other)} each" if size > 1 else ""
         return (f"{named} is published as {value} with {percent(itself)}{others}.",)
     shares = np.asarray(bound.weights) / math.fsum(bound.weights)
     itself = p + (1 - p) * float(shares[bound.domain.size // 2])

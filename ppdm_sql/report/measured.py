@@ -138,7 +138,7 @@ def _depends(found: Dependence) -> Finding:
     how = "determine" if found.determined else "foretell"
     if len(found.by) == 1:
         how += "s"
-    kind = "released as they are" if found.exact else "perturbed too"
+    kind = "perturbed too" if not found.exact else "released as it is" if len(found.by) == 1 else "released as they are"
     return Finding(
         f"{found.column}: {listed(list(found.by))} {how} it",
         f"From {listed(list(found.by))} ({kind}), {what} is guessed right in {percent(found.right)} of rows; the "

@@ -49,3 +49,12 @@ def listed(names: list[str]) -> str:
     ('a', 'a, b and c')
     """
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"
+
+
+def chance(share: float) -> str:
+    """A probability in percent, or as one in so many where that is easier to grasp.
+
+    >>> chance(0.00946), chance(4.67e-7)
+    ('0.946 %', 'one chance in 2,141,328')
+    """
+    return f"one chance in {count(1 / share)}" if 0 < share < 1e-5 else f"{100 * share:.3g} %"
