@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import duckdb
@@ -11,7 +12,7 @@ from keys import write_key
 
 from ppdm_sql.cli.main import main
 from ppdm_sql.engines.catalog import read_catalog
-from ppdm_sql.privacy import channel_of, excludes_breach, guess_rate, highest_posterior, posterior
+from ppdm_sql.privacy import channel_of, excludes_breach, gamma_of_row, guess_rate, highest_posterior, posterior
 
 ROWS = 80_000
 RHO1, RHO2 = 0.15, 0.5
@@ -143,3 +144,33 @@ def test_the_edited_policy_is_the_publishers_own(folder):
     assert text.count("privacy = { rho1 = 0.15, rho2 = 0.5 }") == 3
     for comment in ("# Far too much is kept.", "# in years", "# 5 values and NULL"):
         assert comment in text
+
+
+def test_a_promise_for_the_whole_row_holds_for_properties_of_several_columns(folder):
+    """Every property of occupation and sickness together, by an attacker who knows how the two go together."""
+    policy, release, gamma = folder / "row.toml", folder / "row.duckdb", 6.0
+    start, end = POLICY.index("[columns.age]"), POLICY.index("[columns.occupation]")
+    (folder / "two.toml").write_text(POLICY[:start] + POLICY[end:], encoding="utf-8")
+    asked = ["--rows", str(ROWS), "--gamma", str(gamma), "--whole-row", "-o", str(policy)]
+    assert main(["advise", str(folder / "two.toml"), *asked]) == 0
+    target = ["--policy", str(policy), "--to", str(release), "--key", str(write_key(folder, 41))]
+    assert main(["publish", str(folder / "people.parquet"), *target]) == 0
+
+    states = list(itertools.product(values_of("occupation"), values_of("sick")))
+    counts = np.zeros((len(states), len(states)))
+    with duckdb.connect(str(release), read_only=True) as con:
+        for *both, count in con.execute(
+            f"SELECT o.occupation, o.sick, p.occupation, p.sick, count(*) FROM '{folder}/people.parquet' AS o "
+            "JOIN people AS p USING (id) GROUP BY ALL"
+        ).fetchall():
+            counts[states.index(tuple(both[:2])), states.index(tuple(both[2:]))] += count
+    sets = np.array(list(itertools.product((0.0, 1.0), repeat=len(states))))[1:-1]
+    prior, seen = counts.sum(axis=1) / counts.sum(), counts.sum(axis=0)
+    after = (sets @ counts) / seen
+    bound = highest_posterior(gamma, np.minimum(sets @ prior, 1))
+    assert (after <= bound[:, None] + 4.5 * np.sqrt(0.25 / seen)).all()
+    # the budget was split over the columns, and used up
+    with duckdb.connect(str(release), read_only=True) as con:
+        [manifest] = read_catalog(con, {}).releases.values()
+    used = [channel_of(column) for column in manifest.perturbed]
+    assert gamma * 0.999 < gamma_of_row(used) <= gamma
