@@ -88,8 +88,7 @@ class _Reader:
         """A SELECT that passes rows on: its WHERE joins the relation, its items are what can be named outside."""
         assert isinstance(select, exp.Select)
         if not any(passed(source, self.asking.is_release) for source in sources(select)):
-            node = exp.Subquery(this=select.copy(), alias=exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
-            return self.source(node, alias)
+            return self.exact_member(select, alias)
         relation = self.joined(select)
         for node in (*select.expressions, select.args.get("where")):
             if node is not None:
@@ -111,6 +110,19 @@ class _Reader:
             exact=(*relation.exact, *exact),
             hidden=(*relation.hidden, *hidden),
         )
+
+    def exact_member(self, select: exp.Select, alias: str) -> Relation:
+        """A member of a union that reads no release; engines differ in what they call columns without a name."""
+        name = exp.TableAlias(this=exp.to_identifier(alias, quoted=True))
+        node = exp.Subquery(this=select.copy(), alias=name)
+        if all(item.alias_or_name and not isinstance(item, exp.Literal) for item in select.expressions):
+            return self.source(node, alias)
+        found = self.asking.columns(node)
+        columns = [ReleasedColumn(f"ppdm_c{i}", kind) for i, (_, kind) in enumerate(found)]
+        name.set("columns", [exp.to_identifier(column.name) for column in columns])
+        leaf = _leaf(Source(alias, node, {c.name: c.name for c in columns}), columns)
+        called = zip(leaf.visible, found, strict=True)
+        return replace(leaf, visible=tuple(replace(one, name=own) for one, (own, _) in called))
 
     def _items(self, relation: Relation, select: exp.Select, alias: str) -> list[Visible]:
         visible: list[Visible] = []
