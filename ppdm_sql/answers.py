@@ -13,12 +13,14 @@ from sqlglot import exp
 
 from ppdm_sql.distributions import reconstruct_domain_groups
 from ppdm_sql.engines.base import Engine
+from ppdm_sql.item_supports import item_axis, reconstruct_item_groups
 from ppdm_sql.quantiles import add_quantiles
 from ppdm_sql.reconstruct import bayes_errors, solve
 from ppdm_sql.rewrite.aggregates import native_name
 from ppdm_sql.rewrite.answer import answer_statement, groups_select, inversion_statement
 from ppdm_sql.rewrite.domain_groups import group_scan, state_scan
 from ppdm_sql.rewrite.grouping_sets import SET
+from ppdm_sql.rewrite.item_groups import item_statement
 from ppdm_sql.rewrite.parts import PARTS, added
 from ppdm_sql.rewrite.plan import Plan
 from ppdm_sql.rewrite.scan import Scan, covariance_name, estimate_name, key_name
@@ -58,6 +60,9 @@ def answer(engine: Engine, plans: Sequence[Plan], name: str = GROUPS) -> Answer:
 
 def _groups(engine: Engine, plan: Plan) -> pa.Table:
     """The groups of a plan, with what the outer SELECT reads of each."""
+    items = item_axis(plan)
+    if items is not None:
+        return reconstruct_item_groups(engine, plan, items)
     if plan.parts:
         tables = [_groups(engine, part) for part in plan.parts]
         below = pa.concat_tables([_decoded(table) for table in tables], promote_options="permissive")
@@ -126,6 +131,9 @@ def statements(plan: Plan) -> list[exp.Expr]:
     """What will run on the perturbed table, for an analyst who wants to see it; of a grouping set, its groups."""
     if plan.query.sets and plan.one_statement:
         return [groups_select(plan)]
+    items = item_axis(plan)
+    if items is not None:
+        return [item_statement(plan, items), answer_statement([plan], exp.to_table(GROUPS))]
     if plan.parts and not plan.one_statement:
         return [statement for part in plan.parts for statement in statements(part)]
     if plan.key_axes:

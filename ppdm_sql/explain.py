@@ -7,7 +7,7 @@ from sqlglot import exp
 from ppdm_sql.answers import statements
 from ppdm_sql.channels.cells import Cell, total_weight
 from ppdm_sql.policy.binding import BoundColumn, OwnColumn
-from ppdm_sql.rewrite.plan import JointAxis, Plan, PlannedAxis
+from ppdm_sql.rewrite.plan import BasketAxis, JointAxis, Plan, PlannedAxis
 from ppdm_sql.statement import Statement
 
 METHODS = {
@@ -28,7 +28,8 @@ def explain_rewritten(statement: Statement) -> str:
 
 def _explain_plan(plan: Plan) -> str:
     lines = [f"release: {plan.query.manifest.table} ({plan.query.manifest.rows:,} rows)"]
-    perturbed = [axis for piece in plan.pieces for axis in piece.axes if axis.column is not None]
+    axes = [axis for piece in plan.pieces for axis in piece.axes]
+    perturbed = [axis for axis in axes if axis.column is not None or isinstance(axis, BasketAxis)]
     for axis in perturbed:
         lines += _axis_lines(axis)
     if not perturbed:
@@ -40,7 +41,19 @@ def _explain_plan(plan: Plan) -> str:
     return "\n".join(lines)
 
 
+def _basket_lines(axis: BasketAxis) -> list[str]:
+    basket = axis.basket
+    items = ", ".join(str(basket.item(number)) for number in axis.items) or "every one"
+    stored = "lists" if basket.code is None else f"seeds, for itemsets of up to {basket.code.itemsets} items"
+    return [
+        f"column: {basket.name}, baskets of up to {basket.largest} of {basket.items.size:,} items, as {stored}",
+        f"  items asked for: {items}",
+    ]
+
+
 def _axis_lines(axis: PlannedAxis) -> list[str]:
+    if isinstance(axis, BasketAxis):
+        return _basket_lines(axis)
     lines = [
         f"column: {column.name} {column.type.name}, retention {column.retain:.6g}, {_drawn(column)}"
         for column in _columns(axis)

@@ -15,6 +15,7 @@ from ppdm_sql.joined import Joined
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.rewrite.grouping_sets import each_set
 from ppdm_sql.rewrite.inline import inline
+from ppdm_sql.rewrite.item_groups import check_grouped, group_items
 from ppdm_sql.rewrite.names import ANSWERED
 from ppdm_sql.rewrite.parse import Parameters, bind_parameters, known_parameters, number_placeholders, parse
 from ppdm_sql.rewrite.passes import AGGREGATE, UNDERSTAND, run
@@ -119,6 +120,8 @@ class _Rewriting:
         settings = self.settings if _shows_columns(select) else replace(self.settings, errors="off")
         engine = self.engine.seeing(in_sight(select))
         table = select.args["from_"].this
+        if isinstance(table, exp.Table) and (released := self.manifest(table)) is not None:
+            group_items(Query(sql, select, table, released))
         manifest = self.manifest(table) if isinstance(table, exp.Table) and not select.args.get("joins") else None
         aggregates = self.session.catalog(self.engine.con).aggregates
         joined = None
@@ -128,6 +131,7 @@ class _Rewriting:
             query = run(UNDERSTAND, joined.query(settings))
         else:
             query = run(UNDERSTAND, Query(sql, select, table, manifest, settings, aggregates))
+        check_grouped(query)
         if not touches_perturbed(query):
             if joined is not None:
                 return joined.exact(query)

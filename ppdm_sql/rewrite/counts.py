@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from ppdm_sql.reconstruct.inversion import invert_adjoint
 from ppdm_sql.rewrite.formula import target_tensor
-from ppdm_sql.rewrite.plan import JointAxis, Plan, PlannedAxis, PlannedTotal
+from ppdm_sql.rewrite.plan import BasketAxis, JointAxis, Plan, PlannedAxis, PlannedTotal
 from ppdm_sql.rewrite.scan import Scan, conjunction, count_rows, grouped, number, total
 
 MAX_COUNTED_STATES = 8
@@ -42,7 +42,7 @@ def covariance_by_counts(
 def can_be_counted(plan: Plan, *totals: PlannedTotal) -> bool:
     """Whether the totals are counts over few enough states."""
     used = {axis for total in totals for axis in total.axes}
-    if any(isinstance(plan.axes[axis], JointAxis) for axis in used):
+    if any(isinstance(plan.axes[axis], JointAxis | BasketAxis) for axis in used):
         return False
     few = states([plan.axes[axis] for axis in used]) <= MAX_COUNTED_STATES
     return few and all(total.counted is not None for total in totals)

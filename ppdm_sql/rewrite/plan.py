@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from sqlglot import exp
@@ -12,13 +12,17 @@ from ppdm_sql.channels.axis import Axis
 from ppdm_sql.channels.cells import EXACT_AXIS, EXACT_CELLS, Cell, Cells, column_axis
 from ppdm_sql.channels.joint import JointCells
 from ppdm_sql.errors import QueryError, Unsupported
+from ppdm_sql.policy.basket_column import BasketColumn
 from ppdm_sql.policy.binding import BoundColumn, OwnColumn
 from ppdm_sql.rewrite.formula import FALSE, TRUE, All, Atom, Formula, Some, axes_of, simplify
-from ppdm_sql.rewrite.query import Condition, Junction, Query, Total, Value
+from ppdm_sql.rewrite.memberships import asked_item
+from ppdm_sql.rewrite.query import Condition, Junction, Query, QueryAxis, Total, Value
 from ppdm_sql.rewrite.refuse import refuse
 from ppdm_sql.rewrite.scan import conjunction, disjunction, grouped
 
 Expressions = Sequence[exp.Expr]
+MAX_BASKET_ITEMS = 8
+"""Items of one column of baskets in one query: its cells are 2**items."""
 
 
 class Measuring(Protocol):
@@ -101,6 +105,17 @@ class JointAxis(PlannedAxis):
         assert self.column is not None
         assert self.partner is not None
         return self.column, self.partner
+
+
+@dataclass(frozen=True)
+class BasketAxis(PlannedAxis):
+    """A column of baskets: a cell is a set of the items asked for, by their numbers in the item set.
+
+    As of a `JointAxis`, `axis` only says that it is perturbed.
+    """
+
+    basket: BasketColumn = field(kw_only=True)
+    items: tuple[int, ...] = ()
 
 
 def _truth_test(term: exp.Expr, truth: bool | None) -> exp.Expr:
@@ -222,9 +237,11 @@ def _plan(query: Query, engine: Measuring) -> Plan:
         if axis.column is not None and axis.partner is None
     ]
     measured = iter(engine.measure(columns) if columns else [])
-    axes = []
+    axes: list[PlannedAxis] = []
     for axis in query.axes:
-        if axis.column is None:
+        if axis.basket is not None:
+            axes.append(_basket_axis(axis, axis.basket))
+        elif axis.column is None:
             axes.append(PlannedAxis(EXACT_AXIS, EXACT_CELLS, axis.terms, None))
         elif axis.partner is not None:
             joint = engine.measure_joint((axis.column, axis.partner), axis.terms, axis.values)
@@ -256,9 +273,41 @@ def _with_source(query: Query) -> Query:
     return replace(query, axes=tuple(axes))
 
 
+def _basket_axis(axis: QueryAxis, basket: BasketColumn) -> BasketAxis:
+    """A cell for each set of the items asked for, and one for NULL where there may be one."""
+    numbers = [basket.number(item) if (item := asked_item(term)) is not None else None for term in axis.terms]
+    items = tuple(dict.fromkeys(number for number in numbers if number is not None))
+    if len(items) > MAX_BASKET_ITEMS:
+        raise Unsupported(
+            f"Unsupported: {len(items)} items of {basket.name} in one query, with at most {MAX_BASKET_ITEMS} allowed. "
+            "Ask for fewer at a time."
+        )
+
+    def truth(term: int, mask: int) -> bool:
+        found = numbers[term]
+        return found is not None and bool(mask >> items.index(found) & 1)
+
+    masks = range(1 << len(items))
+    cells = [Cell(tuple(truth(term, mask) for term in range(len(numbers))), 1) for mask in masks]
+    if basket.nulls == "keep":
+        fixed = tuple(True if asked_item(term) is None else None for term in axis.terms)
+        cells.append(Cell(fixed, 0, fixed=True))
+    return BasketAxis(Axis(0.5, (1.0,)), tuple(cells), axis.terms, None, labels=axis.labels, basket=basket, items=items)
+
+
 def _method(query: Query, axes: Sequence[PlannedAxis], totals: Sequence[PlannedTotal]) -> str:
     asked = query.settings.method
+    baskets = [axis.basket.name for axis in axes if isinstance(axis, BasketAxis)]
+    if baskets and asked == "bayes":
+        raise Unsupported(
+            f"Unsupported: baskets ({baskets[0]}) are reconstructed by inversion only. Use SET ppdm_method = 'auto'."
+        )
     own = [axis.column.name for axis in query.axes if isinstance(axis.column, OwnColumn) and not axis.column.exact]
+    if own and baskets:
+        raise Unsupported(
+            f"Unsupported: {baskets[0]} holds baskets, which are not reconstructed together with {own[0]}, whose "
+            "replacing distribution is read off the release. Ask for one of them at a time."
+        )
     if own and asked == "bayes":
         raise Unsupported(
             f"Unsupported: iterative Bayes with {own[0]}, whose replacing distribution is read off the release and has "
@@ -269,7 +318,7 @@ def _method(query: Query, axes: Sequence[PlannedAxis], totals: Sequence[PlannedT
     counts = all(total.counted is not None for total in totals)
     if asked == "auto":
         joint = any(isinstance(axis, JointAxis) for axis in axes)  # Bayes would need every pair of their values
-        return "bayes" if query.labels and counts and not joint else "inversion"
+        return "bayes" if query.labels and counts and not joint and not baskets else "inversion"
     if asked == "bayes" and query.quantiles:
         raise Unsupported(
             "Unsupported: iterative Bayes reconstructs counts, and this query asks for a quantile, which is found by "

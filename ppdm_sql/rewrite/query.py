@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from sqlglot import exp
 
+from ppdm_sql.policy.basket_column import BasketColumn
 from ppdm_sql.policy.binding import BoundColumn, PerturbedColumn
 from ppdm_sql.policy.manifest import Manifest, ReleasedColumn
 from ppdm_sql.rewrite.refuse import misread
@@ -45,7 +46,7 @@ class QueryAxis:
 
     `terms` are conditions, `values` numbers: the expressions of this column alone that are summed; `labels` are those
     that rows are grouped by. Where an expression spans two columns they have one axis together, and `partner` is the
-    second.
+    second. Of a column of baskets, `basket`, each term asks for one item.
     """
 
     column: BoundColumn | None
@@ -53,6 +54,7 @@ class QueryAxis:
     values: tuple[exp.Expr, ...] = ()
     labels: tuple[exp.Expr, ...] = ()
     partner: BoundColumn | None = None
+    basket: BasketColumn | None = None
 
 
 @dataclass(frozen=True)

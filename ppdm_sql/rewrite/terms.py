@@ -8,10 +8,13 @@ all that is asked of either.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NoReturn
 
 from sqlglot import exp
 
+from ppdm_sql.policy.basket_column import BasketColumn
 from ppdm_sql.policy.binding import BoundColumn, OwnColumn, PerturbedColumn
+from ppdm_sql.rewrite.memberships import asked, column_of, constant, is_item, membership
 from ppdm_sql.rewrite.names import ANSWERED
 from ppdm_sql.rewrite.query import Condition, Junction, Label, Query, QueryAxis, Test, Value, own_columns
 from ppdm_sql.rewrite.refuse import refuse
@@ -33,6 +36,7 @@ class Terms:
         self._values: list[dict[str, exp.Expr]] = []
         self._labels: list[dict[str, exp.Expr]] = []
         self._owner: list[tuple[BoundColumn, ...]] = []
+        self._baskets: dict[int, BasketColumn] = {}
 
     @property
     def axes(self) -> tuple[QueryAxis, ...]:
@@ -44,8 +48,11 @@ class Terms:
                 tuple(values.values()),
                 tuple(labels.values()),
                 owner[1] if len(owner) > 1 else None,
+                self._baskets.get(axis),
             )
-            for owner, terms, values, labels in zip(self._owner, self._terms, self._values, self._labels, strict=True)
+            for axis, (owner, terms, values, labels) in enumerate(
+                zip(self._owner, self._terms, self._values, self._labels, strict=True)
+            )
         )
 
     def condition(self, node: exp.Expr, truth: bool = True, otherwise: bool = False) -> Condition:
@@ -57,7 +64,8 @@ class Terms:
         perturbed = self.query.perturbed_in(node)
         # A subquery may look at columns of the row around it, so it is kept apart from what it is joined with.
         joined = isinstance(node, exp.And | exp.Or | exp.Not) and node.find(exp.Query) is not None
-        if len(perturbed) + self.has_exact(node) <= 1 and not (joined and perturbed):
+        basket = next((column for column in perturbed if isinstance(column, BasketColumn)), None)
+        if len(perturbed) + self.has_exact(node) <= 1 and not (joined and perturbed) and basket is None:
             return self._leaf(node, perturbed, truth, otherwise)
         if isinstance(node, exp.Not):
             return self.condition(node.this, not truth, otherwise)
@@ -65,6 +73,8 @@ class Terms:
             every = (isinstance(node, exp.And) == truth) != otherwise
             sides = (self.condition(side, truth, otherwise) for side in (node.left, node.right))
             return Junction(every, tuple(sides))
+        if basket is not None:
+            return self._membership(node, basket, truth, otherwise)
         if isinstance(node, exp.Between) and not node.args.get("symmetric"):
             value = node.this
             bounds = exp.and_(
@@ -91,7 +101,10 @@ class Terms:
     def label(self, node: exp.Expr, column: PerturbedColumn) -> Label:
         """A grouping expression that depends on one perturbed column."""
         self.check(node)
-        axis = self._of_columns(node, [column])
+        if isinstance(column, BasketColumn) and is_item(node):
+            axis = self._of_basket(node, column)
+        else:
+            axis = self._of_columns(node, [column])
         if len(self._owner[axis]) > 1:
             why = f"rows are grouped by {column.name}, which another expression of the query ties to a second column."
             refuse(self.query.sql, node, why, "Group by another column, or leave out the comparison of two columns.")
@@ -120,12 +133,57 @@ class Terms:
         terms.setdefault(text, term)
         return Test(axis, list(terms).index(text), truth, otherwise)
 
+    def _membership(self, node: exp.Expr, basket: BasketColumn, truth: bool, otherwise: bool) -> Condition:
+        """What a condition asks of baskets: one test an item."""
+        self.check(node)
+        question = asked(node, basket)
+        if question is None:
+            self._refuse_basket(node, basket)
+        items = [constant(item, basket) for item in question.items]
+        if None in items:
+            why = "which item it asks for is not a constant of the items' type, so its chances are not known."
+            refuse(self.query.sql, node, why, "Name the item itself.")
+        axis = self._of_basket(node, basket)
+        terms = self._terms[axis]
+        truth = truth != question.negated
+        if question.quantified:
+            truth, otherwise = True, truth == otherwise
+        tests = []
+        for item in items or [None]:
+            absent = exp.Is(this=column_of(basket), expression=exp.Null())
+            term = absent if item is None else membership(basket, item)
+            text = term.sql(dialect="duckdb")
+            terms.setdefault(text, term)
+            tests.append(Test(axis, list(terms).index(text), truth, otherwise))
+        return tests[0] if len(tests) == 1 else Junction((question.every == truth) != otherwise, tuple(tests))
+
+    def _of_basket(self, node: exp.Expr, basket: BasketColumn) -> int:
+        """The axis of a column of baskets, whose sizes must be at hand."""
+        if not isinstance(self.query.table, exp.Table):
+            why = f"{basket.name} holds baskets, which are reconstructed from their release alone, not from a join."
+            refuse(self.query.sql, node, why, "Ask the release by itself.")
+        axis = self._axis(self._columns, basket.name, ())
+        self._baskets[axis] = basket
+        return axis
+
     def _replaced(self, node: exp.Expr, column: PerturbedColumn) -> BoundColumn:
         """The column, if its values are kept or replaced: cells and weights are known for those alone."""
         if isinstance(column, BoundColumn):
             return column
+        if isinstance(column, BasketColumn):
+            self._refuse_basket(node, column)
         why = f"{column.name} is perturbed by {column.mechanism}, for which this cannot be reconstructed."
         refuse(self.query.sql, node, why, "See what is answered for this mechanism in the README.")
+
+    def _refuse_basket(self, node: exp.Expr, basket: BasketColumn) -> NoReturn:
+        if any(is_item(call) for call in node.find_all(exp.Anonymous)):
+            why = "one item of a randomized basket says nothing of the original: only counts of each item do."
+            refuse(self.query.sql, node, why, "Pick groups by HAVING, or baskets by list_contains.")
+        name = basket.name
+        why = f"items were taken out of {name} and others put in, so this is not known of the original baskets."
+        remedy = "list_contains, list_has_all and list_has_any with constants are reconstructed, and counts by "
+        remedy += f"unnest({name}); the number of items is in {basket.size_column}, exactly."
+        refuse(self.query.sql, node, why, remedy)
 
     def check(self, node: exp.Expr) -> None:
         """Refuse what has no value of its own at each value of its columns."""

@@ -17,9 +17,10 @@ from sqlglot import exp
 from ppdm_sql.channels.cells import total_weight
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.policy.binding import BoundColumn
+from ppdm_sql.rewrite.basket_weights import basket_weight
 from ppdm_sql.rewrite.formula import FALSE, TRUE, All, Atom, Formula, components, most_shared_axis, restrict, simplify
 from ppdm_sql.rewrite.lookup import lookup
-from ppdm_sql.rewrite.plan import JointAxis, Plan, PlannedAxis, PlannedProduct, PlannedTotal
+from ppdm_sql.rewrite.plan import BasketAxis, JointAxis, Plan, PlannedAxis, PlannedProduct, PlannedTotal
 from ppdm_sql.rewrite.query import Value
 from ppdm_sql.rewrite.scan import Scan, conjunction, grouped, number, total, typed
 
@@ -65,7 +66,8 @@ class RowWeights:
         self.plan = plan
         counts = all(total.counted is not None for total in plan.totals)
         self.portable = plan.query.settings.portable
-        narrow = counts and plan.query.manifest.rows <= FLOAT_ROWS and not self.portable
+        baskets = any(isinstance(axis, BasketAxis) for axis in plan.axes)
+        narrow = counts and plan.query.manifest.rows <= FLOAT_ROWS and not self.portable and not baskets
         self.sql_type = "FLOAT" if narrow else "DOUBLE"
         self.cells = plan.cell_counts
         self.perturbed = frozenset(i for i, axis in enumerate(plan.axes) if axis.axis.retain < 1)
@@ -152,6 +154,9 @@ class RowWeights:
         """(1[in cells] - (1 - p) R) / p; rows in a fixed cell count as they are."""
         if isinstance(axis, JointAxis):
             return self.joint(axis, inside)
+        if isinstance(axis, BasketAxis):
+            body, factors = basket_weight(axis, inside, self.portable)
+            return Weight(1.0, body, factors)
         retain = axis.axis.retain
         share = sum(axis.axis.shares[i] for i in inside)
         test = axis.test(inside)

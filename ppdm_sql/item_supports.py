@@ -1,0 +1,46 @@
+"""Groups by the items of baskets: the supports of all items, from one statement."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from ppdm_sql.engines.base import Engine
+from ppdm_sql.errors import Unsupported
+from ppdm_sql.policy.basket_column import BasketColumn
+from ppdm_sql.rewrite.basket_weights import item_masks
+from ppdm_sql.rewrite.item_groups import ITEMS, item_statement
+from ppdm_sql.rewrite.plan import BasketAxis, Plan
+
+MAX_SEED_BITS = 20_000_000_000
+"""Seeds times items times bits that are looked at: some minutes."""
+
+
+def item_axis(plan: Plan) -> BasketAxis | None:
+    """The column of baskets by whose items a plan groups, None where it does not."""
+    axes = (plan.axes[axis] for axis in plan.key_axes)
+    return next((axis for axis in axes if isinstance(axis, BasketAxis)), None)
+
+
+def reconstruct_item_groups(engine: Engine, plan: Plan, axis: BasketAxis) -> pa.Table:
+    """Every group with its totals and their covariances, under the names the outer SELECT reads."""
+    code = axis.basket.code
+    if code is not None and plan.query.manifest.rows * axis.basket.items.size * code.bits > MAX_SEED_BITS:
+        raise Unsupported(
+            f"Unsupported: each of {plan.query.manifest.rows:,} seeds would be asked for each of "
+            f"{axis.basket.items.size:,} items. Ask for single items, list_contains({axis.basket.name}, ..)."
+        )
+    return engine.table(item_statement(plan, axis), {ITEMS: _items(axis.basket)})
+
+
+def _items(basket: BasketColumn) -> pa.Table:
+    numbers = range(basket.items.size)
+    kind = pa.string() if basket.item_type.family == "text" else None
+    columns = {
+        "item": pa.array([basket.item(number) for number in numbers], kind),
+        "number": pa.array(numbers, pa.int64()),
+    }
+    if basket.code is not None:
+        masks = item_masks(basket, numbers)
+        for bit in range(basket.code.bits):
+            columns[f"mask{bit}"] = pa.array([item[bit] for item in masks], pa.binary())
+    return pa.table(columns)
