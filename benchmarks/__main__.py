@@ -16,7 +16,7 @@ from pathlib import Path
 
 import duckdb
 
-from benchmarks import aggregating, counting, grouping, importing, memory, overhead, publishing, rewriting
+from benchmarks import aggregating, counting, grouping, importing, leveling, memory, overhead, publishing, rewriting
 from benchmarks.results import Result, table
 from benchmarks.workspace import Workspace
 
@@ -32,6 +32,7 @@ MEASUREMENTS: dict[str, Callable[[Workspace], Iterator[Result]]] = {
     "group": grouping.by_exact_columns,
     "cells": aggregating.by_perturbed_column,
     "publish": publishing.over_create_table,
+    "levels": leveling.after_many,
     "import": importing.of_the_package,
     "memory": memory.of_publishing,
 }

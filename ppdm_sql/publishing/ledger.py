@@ -12,6 +12,7 @@ Keys given as bytes, and tables and views inside a database, have no ledger.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,9 +53,26 @@ class Entry:
     source: str | None = None
     adopted: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
+    @property
+    def couples(self) -> str:
+        """The same for releases all of whose columns are coupled: what a reader may pass over without a closer look."""
+        columns = {
+            name.casefold(): {k: v for k, v in words.items() if k not in MECHANISMS[words["mechanism"]].level_keys}
+            for name, words in self.columns.items()
+        }
+        adopted = {name.casefold(): found for name, found in self.adopted.items()}
+        told = [self.table.casefold(), self.identity, self.key, columns, adopted]
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
+
     def to_json(self) -> str:
         """The entry as a line."""
-        body = {"ppdm_ledger": FORMAT, **self.__dict__, "columns": dict(self.columns), "adopted": dict(self.adopted)}
+        body = {
+            "ppdm_ledger": FORMAT,
+            "couples": self.couples,
+            **self.__dict__,
+            "columns": dict(self.columns),
+            "adopted": dict(self.adopted),
+        }
         return json.dumps(body, ensure_ascii=False)
 
     @staticmethod
@@ -63,6 +81,7 @@ class Entry:
         body = json.loads(line)
         if body.pop("ppdm_ledger") != FORMAT:
             raise ValueError("a later format")
+        body.pop("couples")  # it follows from the rest
         adopted = {name: tuple(found) for name, found in body.pop("adopted").items()}
         return Entry(**body | {"identity": tuple(body["identity"]), "adopted": adopted})
 
@@ -96,16 +115,17 @@ def fingerprint(key: bytes) -> str:
     return subkey(key, "ledger").hex()[:16]
 
 
-def read_ledger(path: Path) -> list[Entry]:
-    """The releases in a ledger, none where there is no file."""
+def read_ledger(path: Path, *, beside: Entry | None = None) -> list[Entry]:
+    """The releases in a ledger, none where there is no file; those that are coupled with `beside` are passed over."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
         return []
     except (OSError, ValueError):
         raise KeyFileError(f"ledger {str(path)!r} cannot be read: check its permissions, or move it away.") from None
+    coupled = None if beside is None else f'"couples": "{beside.couples}"'
     try:
-        return [Entry.from_json(line) for line in lines if line.strip()]
+        return [Entry.from_json(line) for line in lines if line.strip() and (coupled is None or coupled not in line)]
     except (ValueError, TypeError, LookupError, AttributeError):
         raise KeyFileError(
             f"ledger {str(path)!r} is damaged, or of a later version: update ppdm_sql, or restore it from a copy."
@@ -146,7 +166,7 @@ def recording(key: str | Path | bytes, entry: Entry, *, independent: bool) -> It
     path = ledger_path(key)
     with locked(path):
         if not independent:
-            check_coupled(entry, read_ledger(path))
+            check_coupled(entry, read_ledger(path, beside=entry))
         yield
         append(path, entry)
 

@@ -97,7 +97,7 @@ def publish(
                 if not independent and not isinstance(key, bytes):  # again at the end, for others may publish meanwhile
                     foreseen = _foreseen(declared, layout, types, level)
                     entry = entry_of(foreseen, target, declared.identity, secret, _origin(source), adopted)
-                    check_coupled(entry, read_ledger(ledger_path(key)))
+                    check_coupled(entry, read_ledger(ledger_path(key), beside=entry))
                 work = Perturbation(opened.where, layout, changing, secret, declared.table, target.parent)
                 with work:
                     readings.look(work, bar.update)
