@@ -15,12 +15,14 @@ from ppdm_sql.distributions import reconstruct_domain_groups
 from ppdm_sql.engines.base import Engine
 from ppdm_sql.item_supports import item_axis, reconstruct_item_groups
 from ppdm_sql.quantiles import add_quantiles
+from ppdm_sql.ranges import range_scan, reconstruct_ranges
 from ppdm_sql.reconstruct import bayes_errors, solve
 from ppdm_sql.rewrite.aggregates import native_name
 from ppdm_sql.rewrite.answer import answer_statement, groups_select, inversion_statement
 from ppdm_sql.rewrite.domain_groups import group_scan, state_scan
 from ppdm_sql.rewrite.grouping_sets import SET
 from ppdm_sql.rewrite.item_groups import item_statement
+from ppdm_sql.rewrite.noisy_ranges import DECONVOLUTION
 from ppdm_sql.rewrite.parts import PARTS, added
 from ppdm_sql.rewrite.plan import Plan
 from ppdm_sql.rewrite.scan import Scan, covariance_name, estimate_name, key_name
@@ -67,6 +69,9 @@ def _groups(engine: Engine, plan: Plan) -> pa.Table:
         tables = [_groups(engine, part) for part in plan.parts]
         below = pa.concat_tables([_decoded(table) for table in tables], promote_options="permissive")
         return engine.table(added(plan, exp.to_table(PARTS), below.column_names), {PARTS: below})
+    if plan.method == DECONVOLUTION:
+        found = reconstruct_ranges(engine, plan)
+        return found.slice(0, 0) if plan.empty else found
     if plan.query.quantiles:
         return add_quantiles(engine, plan, engine.table(groups_select(plan)))
     if plan.key_axes:
@@ -136,6 +141,8 @@ def statements(plan: Plan) -> list[exp.Expr]:
         return [item_statement(plan, items), answer_statement([plan], exp.to_table(GROUPS))]
     if plan.parts and not plan.one_statement:
         return [statement for part in plan.parts for statement in statements(part)]
+    if plan.method == DECONVOLUTION:
+        return [range_scan(plan), answer_statement([plan], exp.to_table(GROUPS))]
     if plan.key_axes:
         others = tuple(axis for axis in axes_of_answer(plan) if axis not in plan.key_axes)
         scan = state_scan(plan, others) if plan.method == "bayes" else group_scan(plan).statement

@@ -7,11 +7,17 @@ from sqlglot import exp
 from ppdm_sql.answers import statements
 from ppdm_sql.channels.cells import Cell, total_weight
 from ppdm_sql.policy.binding import BoundColumn, OwnColumn
+from ppdm_sql.policy.noise import NoisyColumn
+from ppdm_sql.ranges import layout_of
+from ppdm_sql.reconstruct.deconvolution import BIN
 from ppdm_sql.rewrite.plan import BasketAxis, JointAxis, Plan, PlannedAxis
 from ppdm_sql.statement import Statement
 
+_SHOWN_BOUNDS = 8
 METHODS = {
     "inversion": "inversion: unbiased, an estimate of a small count may fall below zero",
+    "deconvolution": "deconvolution, iterative Bayes over bins: biased, smooths what is sharper than the noise; errors "
+    "by replicates, with room for the bias",
     "bayes": "iterative Bayes: never negative, biased where counts are near zero; errors by replicates",
 }
 
@@ -29,10 +35,12 @@ def explain_rewritten(statement: Statement) -> str:
 def _explain_plan(plan: Plan) -> str:
     lines = [f"release: {plan.query.manifest.table} ({plan.query.manifest.rows:,} rows)"]
     axes = [axis for piece in plan.pieces for axis in piece.axes]
-    perturbed = [axis for axis in axes if axis.column is not None or isinstance(axis, BasketAxis)]
+    perturbed = [a for a in axes if a.column is not None or a.noisy is not None or isinstance(a, BasketAxis)]
     for axis in perturbed:
-        lines += _axis_lines(axis)
-    if not perturbed:
+        lines += _axis_lines(axis) if axis.noisy is None else _noisy_lines(axis)
+    noisy = _noisy_sums(plan)
+    lines += noisy
+    if not perturbed and not noisy:
         lines.append("no perturbed column takes part: the answer is exact")
     asked = " (chosen by auto)" if plan.query.settings.method == "auto" else ""
     lines.append(f"method: {METHODS[plan.method]}{asked}")
@@ -72,6 +80,33 @@ def _drawn(column: BoundColumn) -> str:
     if isinstance(column, OwnColumn):
         return "replaced by its own values, counted in the release"
     return f"{column.size:,} values in its domain"
+
+
+def _noisy_lines(axis: PlannedAxis) -> list[str]:
+    layout = layout_of(axis)
+    column, edges = layout.column, layout.bins.edges
+    lines = [f"column: {column.name}, Gaussian noise of standard deviation {column.deviation:.6g}"]
+    for number, term in enumerate(axis.terms):
+        lines.append(f"  term {number + 1}: {term.sql(dialect='duckdb')}")
+    bounds = [f"{bound:.6g}" for bound in axis.runs.bounds] if axis.runs is not None else []
+    shown = ", ".join(bounds[:_SHOWN_BOUNDS]) + (", .." if len(bounds) > _SHOWN_BOUNDS else "")
+    lines.append(f"  bounds: {shown or 'none'}")
+    lines.append(
+        f"  bins: {len(edges) - 1} from {edges[0]:.6g} to {edges[-1]:.6g}, about {BIN:g} of the deviation wide, so "
+        f"that every bound is an edge; noisy values are counted in {layout.intervals} intervals of {layout.width:.6g}"
+    )
+    return lines
+
+
+def _noisy_sums(plan: Plan) -> list[str]:
+    """The columns with noise that are added up, and what is known of their noise."""
+    names = {v.name for total in plan.totals for part in total.products for v, _ in part.powers}
+    columns = [c for c in plan.query.manifest.perturbed if isinstance(c, NoisyColumn) and c.name in names]
+    return [
+        f"column: {c.name}, Gaussian noise of standard deviation {c.deviation:.6g}, rounded to {c.step}: "
+        "its variance and covariances are taken out of squares and products"
+        for c in columns
+    ]
 
 
 def _share(axis: PlannedAxis, cell: Cell) -> str:

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from ppdm_sql.policy.binding import BoundColumn, OwnColumn
 from ppdm_sql.policy.manifest import Manifest
+from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.rewrite.from_clause import read_relation
 from ppdm_sql.rewrite.joining import prune
 from ppdm_sql.rewrite.names import ANSWERED
@@ -87,7 +88,21 @@ class Joined:
         self._check_independent(
             [(member.relation.sources[n], i) for i, member in enumerate(self.members) for n in used[i]]
         )
+        self._check_noise(query, several=self.repeats or len(self.members) > 1 or len(used[0]) > 1)
         return replace(query, piecewise=self.repeats or len(self.members) > 1)
+
+    def _check_noise(self, query: Query, *, several: bool) -> None:
+        """Refuse Gaussian noise where a row's noise is added up, or meets that of another release."""
+        for node in (query.tree, *query.given) if several else ():
+            for column in query.perturbed_in(node):
+                if isinstance(column, NoisyColumn):
+                    refuse(
+                        self.sql,
+                        self.select,
+                        f"{column.name} has Gaussian noise, and its rows may occur several times in this join, or meet "
+                        "those of another release.",
+                        "Join it with exact tables on a key of theirs, or ask the release by itself.",
+                    )
 
     def plan(self, query: Query, engine: Measuring) -> Plan:
         """The plan of a query whose aggregates are collected: of a union, in parts."""

@@ -23,6 +23,7 @@ from ppdm_sql.engines.base import Engine
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.policy.binding import BoundColumn, OwnColumn
 from ppdm_sql.policy.domain import Grid
+from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.reconstruct import invert, invert_adjoint
 from ppdm_sql.reconstruct.inversion import Array
 from ppdm_sql.reconstruct.quantile import Found, Variance, quantile
@@ -199,6 +200,11 @@ class _Binned:
         self, columns: tuple[BoundColumn, BoundColumn], terms: Sequence[exp.Expr], values: Sequence[exp.Expr]
     ) -> JointCells:
         return self.engine.measure_joint(columns, terms, values)
+
+    def measure_noisy(
+        self, column: NoisyColumn, terms: Sequence[exp.Expr], labels: Sequence[exp.Expr], release: exp.Expr
+    ) -> Cells:
+        return self.engine.measure_noisy(column, terms, labels, release)
 
 
 def _of_exact(plan: Plan, found: pa.Table) -> _Distribution:

@@ -28,11 +28,28 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Runs:
+    """The stretches of a line, from left to right: the bounds between them, and the cell that each is part of.
+
+    `low` and `high` are the smallest and largest noisy number of the release.
+    """
+
+    bounds: tuple[float, ...]
+    cell: tuple[int, ...]
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Cells:
-    """The cells of a column; where rows are grouped by them, each one's labels and values (one array each)."""
+    """The cells of a column; where rows are grouped by them, each one's labels and values (one array each).
+
+    `runs` says where they lie, for a column with noise.
+    """
 
     cells: tuple[Cell, ...]
     labels: tuple[Any, ...] = ()
+    runs: Runs | None = None
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from sqlglot import exp
 
 from ppdm_sql.channels.cells import Cells
 from ppdm_sql.channels.joint import JointCells
-from ppdm_sql.engines.measure import Asked
+from ppdm_sql.engines.measure import Asked, Expressions
 from ppdm_sql.policy.binding import BoundColumn
+from ppdm_sql.policy.noise import NoisyColumn
 
 
 class Engine(Protocol):
@@ -32,6 +33,9 @@ class Engine(Protocol):
 
     def measure(self, columns: Sequence[Asked]) -> list[Cells]:
         """How each column's domain falls into cells under its terms."""
+
+    def measure_noisy(self, column: NoisyColumn, terms: Expressions, labels: Expressions, release: exp.Expr) -> Cells:
+        """How the line falls into stretches under the terms of a query on a column with noise."""
 
     def estimated_rows(self, statement: exp.Expr) -> int:
         """How many rows the engine expects a statement to give; it is not run."""

@@ -14,9 +14,11 @@ from ppdm_sql.channels.joint import JointCells
 from ppdm_sql.engines.bins import measure_bins
 from ppdm_sql.engines.intervals import Row
 from ppdm_sql.engines.joint import measure_joint
-from ppdm_sql.engines.measure import Asked, measure
+from ppdm_sql.engines.measure import Asked, Expressions, measure
+from ppdm_sql.engines.noisy import measure_noisy
 from ppdm_sql.errors import QueryError, Unsupported
 from ppdm_sql.policy.binding import BoundColumn
+from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.policy.types import SqlType, parse_type
 
 
@@ -80,6 +82,10 @@ class EmbeddedEngine:
     def measure_bins(self, column: BoundColumn, terms: Sequence[exp.Expr], starts: Sequence[int]) -> Cells:
         """The cells of a grid column that rows are grouped by in bins, which start at some places."""
         return measure_bins(self._rows, self._arrow, column, terms, starts)
+
+    def measure_noisy(self, column: NoisyColumn, terms: Expressions, labels: Expressions, release: exp.Expr) -> Cells:
+        """How the line falls into stretches under the terms of a query on a column with noise."""
+        return measure_noisy(self._arrow, column, terms, labels, release.sql(dialect=self.dialect))
 
     def estimated_rows(self, statement: exp.Expr) -> int:
         """How many rows DuckDB expects, from the statistics it keeps of the tables."""

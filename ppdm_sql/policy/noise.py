@@ -66,7 +66,7 @@ class NoisyColumn(PerturbedColumn):
 
     Its noise mixes the paths of `columns` by `weights`, its row of the Cholesky factor of the covariance K; both are
     empty until the covariance is known. `noise` is the magnitude: the noise's variance is noise times the sum of the
-    squared weights.
+    squared weights. Originals are multiples of `unit`, if it is known; `centre` is near the mean of the noisy numbers.
     """
 
     noise: float
@@ -75,6 +75,8 @@ class NoisyColumn(PerturbedColumn):
     covariance: Covariance = field(default_factory=Covariance, compare=False)
     columns: tuple[str, ...] = ()
     weights: tuple[float, ...] = ()
+    unit: Decimal | None = None
+    centre: float = field(default=0.0, compare=False)
     mechanism: str = field(default="gaussian", kw_only=True)
 
     @property

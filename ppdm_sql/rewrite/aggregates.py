@@ -16,10 +16,10 @@ from ppdm_sql.rewrite.grouping_sets import CALLS
 from ppdm_sql.rewrite.quantiles import Asked, is_quantile, quantile_name, read_quantile
 from ppdm_sql.rewrite.query import Condition, Junction, Label, Query, totals_in
 from ppdm_sql.rewrite.refuse import refuse
-from ppdm_sql.rewrite.scan import PREFIX, count_rows, disjunction, estimate_name, grouped, typed
+from ppdm_sql.rewrite.scan import PREFIX, count_rows, disjunction, estimate_name, grouped, number, typed
 from ppdm_sql.rewrite.shape import PPDM_FUNCTIONS, is_windowed
 from ppdm_sql.rewrite.terms import Terms
-from ppdm_sql.rewrite.totals import Totals, both
+from ppdm_sql.rewrite.totals import Totals, both, centred
 
 EXTREME = "An extreme value belongs to one row, and no row can be trusted: count a range, or ask for a quantile."
 REMEDIES: dict[type[exp.Expr], str] = {exp.Min: EXTREME, exp.Max: EXTREME}
@@ -153,6 +153,11 @@ class _Collector:
         asked, listed = read_quantile(self.query, function, condition)
         argument = asked[0].argument
         perturbed = self.query.perturbed_in(argument)
+        conditions = (argument, *self.query.hidden, *([condition] if condition is not None else []))
+        noisy = [column for node in conditions for column in self.totals.noisy(node)]
+        if noisy:
+            why = f"{noisy[0].name} has Gaussian noise, and this aggregate of it, or under a range of it, cannot be found."
+            refuse(self.query.sql, function, why, "Count ranges instead.")
         if self.query.piecewise:
             why = "the rows it runs over are of a union, or of a join that repeats them, and share their coins."
             refuse(self.query.sql, function, why, "Ask for the quantile of one release, each of its rows once.")
@@ -231,10 +236,9 @@ class _Collector:
 
     def spread(self, function: exp.Expr, condition: Condition) -> exp.Expr:
         """A variance or standard deviation, of the rows themselves or as of a sample."""
-        value = function.this
+        value = centred(function.this)
         rows = self.count(both(condition, self.totals.known(value)))
-        total, squares = self.sum(value, condition), self.sum(_numbers(value, value), condition)
-        about_mean = exp.Paren(this=exp.Sub(this=squares, expression=over(_product(total, total), rows)))
+        about_mean = self.about_means(value, value, condition, rows)
         pop = isinstance(function, exp.VariancePop | exp.StddevPop)
         variance = over(about_mean, rows if pop else _less_one(rows))
         if isinstance(function, exp.Variance | exp.VariancePop):
@@ -243,13 +247,12 @@ class _Collector:
 
     def pair(self, function: exp.Expr, condition: Condition) -> exp.Expr:
         """A covariance or correlation, over the rows where both numbers are known."""
-        x, y = function.this, function.expression
+        x, y = centred(function.this), centred(function.expression)
         condition = both(condition, self.totals.known(x), self.totals.known(y))
         rows = self.count(condition)
 
         def about_means(a: exp.Expr, b: exp.Expr) -> exp.Expr:
-            means = over(_product(self.sum(a, condition), self.sum(b, condition)), rows)
-            return exp.Paren(this=exp.Sub(this=self.sum(_numbers(a, b), condition), expression=means))
+            return self.about_means(a, b, condition, rows)
 
         if isinstance(function, exp.Corr):
             spreads = [about_means(x, x), about_means(y, y)]
@@ -263,6 +266,18 @@ class _Collector:
                 default=over(about_means(x, y), exp.Sqrt(this=both_spread)),
             )
         return over(about_means(x, y), rows if isinstance(function, exp.CovarPop) else _less_one(rows))
+
+    def about_means(self, a: exp.Expr, b: exp.Expr, condition: Condition, rows: exp.Expr) -> exp.Expr:
+        """The sum of the products of two numbers about their means.
+
+        A product of two estimated sums is too large by their covariance. For columns with noise that is as large as a
+        single row's, and is put back; elsewhere it is left, being small against the error.
+        """
+        means = over(_product(self.sum(a, condition), self.sum(b, condition)), rows)
+        result = exp.Sub(this=self.sum(_numbers(a, b), condition), expression=means)
+        one, other = (self.totals.noisy(node) if isinstance(node, exp.Column) else [] for node in (a, b))
+        shared = one[0].shared(other[0]) if one and other else 0.0
+        return exp.Paren(this=exp.Add(this=result, expression=number(shared)) if shared else result)
 
     def count(self, condition: Condition) -> exp.Expr:
         """The total that counts rows."""

@@ -86,7 +86,7 @@ def _branches(
             if formula == FALSE:
                 continue
             worth = [_value_of_cells(plan, value) for value in own]
-            weight = weights.of_product(PlannedProduct(formula, rest, product.factor))
+            weight = weights.of_product(PlannedProduct(formula, rest, product.factor, product.powers))
             body = weight.body
             column = scan.add(exp.Sum(this=body)).name
             bodies[column] = body

@@ -27,6 +27,7 @@ from sqlglot import exp
 from ppdm_sql.channels.cells import FoundColumn
 from ppdm_sql.policy.binding import BoundColumn
 from ppdm_sql.policy.domain import Values
+from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.rewrite.aggregates import native_name, put_together
 from ppdm_sql.rewrite.plan import Measuring, Plan, make_plan
 from ppdm_sql.rewrite.query import Query
@@ -69,6 +70,9 @@ def in_part(query: Query, part: Part) -> Query:
     exact = (*query.exact, *part.exact)
     axes = []
     for axis in query.axes:
+        if isinstance(axis.column, NoisyColumn):
+            why = f"{axis.column.name} has Gaussian noise, and ranges of it are not reconstructed part by part."
+            refuse(query.sql, (*axis.terms, *axis.labels)[0], why, "Ask for the parts one by one.")
         column, partner = (None if one is None else _column(one, part, exact) for one in (axis.column, axis.partner))
         if partner is not None and (isinstance(column, FoundColumn) or isinstance(partner, FoundColumn)):
             refuse(

@@ -9,13 +9,16 @@ from typing import Any, Protocol
 from sqlglot import exp
 
 from ppdm_sql.channels.axis import Axis
-from ppdm_sql.channels.cells import EXACT_AXIS, EXACT_CELLS, Cell, Cells, column_axis
+from ppdm_sql.channels.cells import EXACT_AXIS, EXACT_CELLS, Cell, Cells, Runs, column_axis
 from ppdm_sql.channels.joint import JointCells
 from ppdm_sql.errors import QueryError, Unsupported
 from ppdm_sql.policy.basket_column import BasketColumn
 from ppdm_sql.policy.binding import BoundColumn, OwnColumn
+from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.rewrite.formula import FALSE, TRUE, All, Atom, Formula, Some, axes_of, simplify
 from ppdm_sql.rewrite.memberships import asked_item
+from ppdm_sql.rewrite.noise import Powers
+from ppdm_sql.rewrite.noisy_ranges import DECONVOLUTION, check_ranges
 from ppdm_sql.rewrite.query import Condition, Junction, Query, QueryAxis, Total, Value
 from ppdm_sql.rewrite.refuse import refuse
 from ppdm_sql.rewrite.scan import conjunction, disjunction, grouped
@@ -36,6 +39,9 @@ class Measuring(Protocol):
     ) -> JointCells:
         """The cells of two columns together."""
 
+    def measure_noisy(self, column: NoisyColumn, terms: Expressions, labels: Expressions, release: exp.Expr) -> Cells:
+        """The stretches of a column with noise."""
+
 
 @dataclass(frozen=True)
 class PlannedAxis:
@@ -48,9 +54,12 @@ class PlannedAxis:
     values: tuple[exp.Expr, ...] = ()
     labels: tuple[exp.Expr, ...] = ()
     label_values: tuple[Any, ...] = ()
+    noisy: NoisyColumn | None = None
+    runs: Runs | None = None
 
     def test(self, inside: frozenset[int]) -> exp.Expr:
         """SQL that is TRUE where the row lies in one of the cells, and FALSE or NULL elsewhere."""
+        assert self.noisy is None, "a noisy number is never tested as if it were true"
         if self.column is None and inside == {1}:  # the rest holds the rows for which the predicate is NULL, too
             return exp.Not(this=exp.Coalesce(this=self.terms[0].copy(), expressions=[exp.false()]))
         whole = [i for i, term in enumerate(self.terms) if self.true_cells(i) == inside]
@@ -131,6 +140,7 @@ class PlannedProduct:
     formula: Formula
     values: tuple[Value, ...] = ()
     factor: exp.Expr | None = None
+    powers: Powers = ()
 
 
 @dataclass(frozen=True)
@@ -145,7 +155,7 @@ class PlannedTotal:
         if not self.products:
             return FALSE
         first = self.products[0]
-        plain = len(self.products) == 1 and not first.values and first.factor is None
+        plain = len(self.products) == 1 and not first.values and first.factor is None and not first.powers
         return first.formula if plain else None
 
     @property
@@ -209,7 +219,15 @@ class Plan:
 
     def certain(self, total: PlannedTotal) -> bool:
         """Whether no perturbed column takes part, so that the total is exact."""
-        return all(self.axes[axis].axis.retain == 1 for axis in (*total.axes, *self.label_axes))
+        if any(product.powers for product in total.products):
+            return False
+        used = [self.axes[axis] for axis in (*total.axes, *self.label_axes)]
+        return all(axis.axis.retain == 1 and axis.noisy is None for axis in used)
+
+    @property
+    def noisy_axis(self) -> int | None:
+        """The axis of a column with Gaussian noise, where there is a condition on one."""
+        return next((i for i, axis in enumerate(self.axes) if axis.noisy is not None), None)
 
 
 def make_plan(query: Query, engine: Measuring) -> Plan:
@@ -234,13 +252,19 @@ def _plan(query: Query, engine: Measuring) -> Plan:
     columns = [
         (axis.column, axis.terms, axis.values, axis.labels)
         for axis in query.axes
-        if axis.column is not None and axis.partner is None
+        if isinstance(axis.column, BoundColumn) and axis.partner is None
     ]
     measured = iter(engine.measure(columns) if columns else [])
     axes: list[PlannedAxis] = []
+    check_ranges(query)
     for axis in query.axes:
         if axis.basket is not None:
             axes.append(_basket_axis(axis, axis.basket))
+        elif isinstance(axis.column, NoisyColumn):
+            stretches = engine.measure_noisy(axis.column, axis.terms, axis.labels, query.table)
+            channel = Axis(1.0, (1.0,) * len(stretches.cells))
+            parts = (axis.labels, stretches.labels, axis.column, stretches.runs)
+            axes.append(PlannedAxis(channel, stretches.cells, axis.terms, None, (), *parts))
         elif axis.column is None:
             axes.append(PlannedAxis(EXACT_AXIS, EXACT_CELLS, axis.terms, None))
         elif axis.partner is not None:
@@ -251,12 +275,13 @@ def _plan(query: Query, engine: Measuring) -> Plan:
         else:
             found = next(measured)
             channel = column_axis(axis.column, found.cells)
-            parts = (axis.terms, axis.column, axis.values, axis.labels)
-            axes.append(PlannedAxis(channel, found.cells, *parts, found.labels))
+            asked = (axis.terms, axis.column, axis.values, axis.labels)
+            axes.append(PlannedAxis(channel, found.cells, *asked, found.labels))
     counts = [len(axis.cells) for axis in axes]
     totals = tuple(PlannedTotal(tuple(_settled(total, axes, counts))) for total in query.totals)
     possible = simplify(_settle(query.condition, axes), counts)
-    return Plan(query, tuple(axes), totals, _method(query, axes, totals), possible)
+    noisy = any(axis.noisy is not None for axis in axes)
+    return Plan(query, tuple(axes), totals, DECONVOLUTION if noisy else _method(query, axes, totals), possible)
 
 
 def _with_source(query: Query) -> Query:
@@ -336,7 +361,7 @@ def _settled(total: Total, axes: Sequence[PlannedAxis], counts: Sequence[int]) -
     for product in total.products:
         formula = simplify(_settle(product.condition, axes), counts)
         if formula != FALSE:
-            yield PlannedProduct(formula, product.values, product.factor)
+            yield PlannedProduct(formula, product.values, product.factor, product.powers)
 
 
 def _settle(node: Condition, axes: Sequence[PlannedAxis]) -> Formula:

@@ -12,6 +12,8 @@ from sqlglot import exp
 from ppdm_sql.policy.basket_column import BasketColumn
 from ppdm_sql.policy.binding import BoundColumn, PerturbedColumn
 from ppdm_sql.policy.manifest import Manifest, ReleasedColumn
+from ppdm_sql.policy.noise import NoisyColumn
+from ppdm_sql.rewrite.noise import Powers
 from ppdm_sql.rewrite.refuse import misread
 from ppdm_sql.rewrite.settings import Settings
 
@@ -49,7 +51,7 @@ class QueryAxis:
     second. Of a column of baskets, `basket`, each term asks for one item.
     """
 
-    column: BoundColumn | None
+    column: BoundColumn | NoisyColumn | None
     terms: tuple[exp.Expr, ...]
     values: tuple[exp.Expr, ...] = ()
     labels: tuple[exp.Expr, ...] = ()
@@ -75,11 +77,20 @@ class Label:
 
 @dataclass(frozen=True)
 class Product:
-    """Part of a total: over the rows that meet the condition, values of perturbed columns times an exact factor."""
+    """Part of a total: over the rows that meet the condition, values of perturbed columns times an exact factor.
+
+    `powers` is a product of columns with Gaussian noise, one more factor.
+    """
 
     condition: Condition
     values: tuple[Value, ...] = ()
     factor: exp.Expr | None = None
+    powers: Powers = ()
+
+    @property
+    def is_one(self) -> bool:
+        """Whether each row adds one."""
+        return not self.values and self.factor is None and not self.powers
 
 
 @dataclass(frozen=True)
@@ -92,9 +103,7 @@ class Total:
     @property
     def is_count(self) -> bool:
         """Whether every row adds one or nothing, or (`of_occurrences`) how often it occurs."""
-        return self.of_occurrences or (
-            len(self.products) == 1 and not self.products[0].values and self.products[0].factor is None
-        )
+        return self.of_occurrences or (len(self.products) == 1 and self.products[0].is_one)
 
 
 @dataclass(frozen=True)
@@ -183,6 +192,12 @@ class Query:
             if column.name.casefold() == name.casefold():
                 return column
         return None
+
+    def noise_covariance(self, one: str, other: str) -> float:
+        """The covariance of the Gaussian noise of two columns."""
+        first, second = (next(c for c in self.manifest.perturbed if c.name == name) for name in (one, other))
+        assert isinstance(first, NoisyColumn) and isinstance(second, NoisyColumn)
+        return first.shared(second)
 
     def perturbed_in(self, node: exp.Expr) -> list[PerturbedColumn]:
         """The distinct perturbed columns below `node`."""

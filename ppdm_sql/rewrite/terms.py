@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from ppdm_sql.policy.basket_column import BasketColumn
 from ppdm_sql.policy.binding import BoundColumn, OwnColumn, PerturbedColumn
+from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.rewrite.memberships import asked, column_of, constant, is_item, membership
 from ppdm_sql.rewrite.names import ANSWERED
 from ppdm_sql.rewrite.query import Condition, Junction, Label, Query, QueryAxis, Test, Value, own_columns
@@ -35,7 +36,7 @@ class Terms:
         self._terms: list[dict[str, exp.Expr]] = []
         self._values: list[dict[str, exp.Expr]] = []
         self._labels: list[dict[str, exp.Expr]] = []
-        self._owner: list[tuple[BoundColumn, ...]] = []
+        self._owner: list[tuple[BoundColumn | NoisyColumn, ...]] = []
         self._baskets: dict[int, BasketColumn] = {}
 
     @property
@@ -47,7 +48,7 @@ class Terms:
                 tuple(terms.values()),
                 tuple(values.values()),
                 tuple(labels.values()),
-                owner[1] if len(owner) > 1 else None,
+                next((column for column in owner[1:] if isinstance(column, BoundColumn)), None),
                 self._baskets.get(axis),
             )
             for axis, (owner, terms, values, labels) in enumerate(
@@ -62,6 +63,8 @@ class Terms:
         """
         node = node.unnest()
         perturbed = self.query.perturbed_in(node)
+        if perturbed and isinstance(perturbed[0], NoisyColumn) and _tests_null(node):  # which rows are NULL is known
+            return self._leaf(node, [], truth, otherwise)
         # A subquery may look at columns of the row around it, so it is kept apart from what it is joined with.
         joined = isinstance(node, exp.And | exp.Or | exp.Not) and node.find(exp.Query) is not None
         basket = next((column for column in perturbed if isinstance(column, BasketColumn)), None)
@@ -88,6 +91,11 @@ class Terms:
             remedy = "Compare each perturbed column with constants, and join the conditions by AND, OR and NOT."
             refuse(self.query.sql, node, why, remedy)
         return self._leaf(node, perturbed, truth, otherwise)
+
+    def present(self, column: NoisyColumn) -> Condition:
+        """The rows in which a column with noise is not NULL."""
+        name = exp.column(exp.to_identifier(column.name, quoted=True))
+        return self.condition(exp.Not(this=exp.Is(this=name, expression=exp.Null())))
 
     def value(self, node: exp.Expr, columns: Sequence[PerturbedColumn]) -> Value:
         """A number that depends on perturbed columns alone."""
@@ -166,9 +174,9 @@ class Terms:
         self._baskets[axis] = basket
         return axis
 
-    def _replaced(self, node: exp.Expr, column: PerturbedColumn) -> BoundColumn:
-        """The column, if its values are kept or replaced: cells and weights are known for those alone."""
-        if isinstance(column, BoundColumn):
+    def _replaced(self, node: exp.Expr, column: PerturbedColumn) -> BoundColumn | NoisyColumn:
+        """The column, if its cells are known: where values are kept or replaced, or have noise."""
+        if isinstance(column, BoundColumn | NoisyColumn):
             return column
         if isinstance(column, BasketColumn):
             self._refuse_basket(node, column)
@@ -211,6 +219,10 @@ class Terms:
         if len(everyone) > 1 and own:
             why = f"it ties {own[0]}, which is replaced by its own values, to another perturbed column."
             refuse(self.query.sql, node, why, "Compare each perturbed column with constants.")
+        noisy = [column.name for column in columns if isinstance(column, NoisyColumn)]
+        if len(everyone) > 1 and noisy:
+            why = f"it compares {noisy[0]}, which has Gaussian noise, with another perturbed column."
+            refuse(self.query.sql, node, why, "Compare it with constants.")
         if len(everyone) > 1:
             self.joined = self.joined - frozenset(touching) | {everyone}
         owner = tuple(
@@ -218,7 +230,7 @@ class Terms:
         )
         return self._axis(self._columns, "\0".join(sorted(everyone)), owner)
 
-    def _axis(self, known: dict[str, int], name: str, owner: tuple[BoundColumn, ...]) -> int:
+    def _axis(self, known: dict[str, int], name: str, owner: tuple[BoundColumn | NoisyColumn, ...]) -> int:
         if name not in known:
             known[name] = len(self._terms)
             self._terms.append({})
@@ -231,6 +243,12 @@ class Terms:
         """Whether an exact column takes part."""
         names = {column.name for column in self.query.perturbed_in(node)}
         return any(column.parts[0].name not in names for column in own_columns(node))
+
+
+def _tests_null(node: exp.Expr) -> bool:
+    """Whether it is column IS NULL, or the opposite."""
+    inner = node.this.unnest() if isinstance(node, exp.Not) else node
+    return isinstance(inner, exp.Is) and isinstance(inner.this, exp.Column) and isinstance(inner.expression, exp.Null)
 
 
 def _as_boolean(node: exp.Expr) -> exp.Expr:

@@ -7,16 +7,21 @@ keeps the exact one as a factor.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NoReturn
 
 from sqlglot import exp
 
+from ppdm_sql.policy.noise import NoisyColumn
+from ppdm_sql.rewrite.noise import Variable, times
 from ppdm_sql.rewrite.query import Condition, Junction, Product, Query, Total, Value
 from ppdm_sql.rewrite.refuse import refuse
 from ppdm_sql.rewrite.scan import grouped, typed
 from ppdm_sql.rewrite.terms import Terms
 
 ALWAYS = Junction(True)
+MAX_POWER = 4
+"""Of a column with noise; errors need twice as much."""
 
 
 class Totals:
@@ -33,7 +38,7 @@ class Totals:
 
     def sum(self, node: exp.Expr, condition: Condition) -> int:
         """The number of the total of an expression over the rows meeting a condition; NULLs add nothing."""
-        parts = [Product(both(condition, part.condition), part.values, part.factor) for part in self._products(node)]
+        parts = [replace(part, condition=both(condition, part.condition)) for part in self._products(node)]
         return self._number(Total(tuple(parts)))
 
     def square(self, one: int, other: int) -> int:
@@ -45,17 +50,18 @@ class Totals:
     def known(self, node: exp.Expr) -> Condition:
         """The rows for which an expression is not NULL."""
         node = node.unnest()
-        if len(self.query.perturbed_in(node)) + self.terms.has_exact(node) <= 1:
+        noisy = self.noisy(node)
+        if noisy and isinstance(node, exp.Column):
+            return self.terms.present(noisy[0]) if noisy[0].nulls == "keep" else ALWAYS
+        if not noisy and len(self.query.perturbed_in(node)) + self.terms.has_exact(node) <= 1:
             return self._is_known(node)
-        if isinstance(node, exp.Neg) or (
-            type(node) is exp.Cast and node.to.this in (exp.DType.DOUBLE, exp.DType.FLOAT)
-        ):
+        if isinstance(node, exp.Neg) or _is_real(node) or _power(node) is not None:
             return self.known(node.this)
         if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div):
             return both(self.known(node.this), self.known(node.expression))
         if isinstance(node, exp.Case | exp.If):
             return Junction(False, tuple(both(when, self.known(then)) for when, then in self._branches(node)))
-        return self._refuse(node) if self.terms.has_exact(node) else self._is_known(node)
+        return self._refuse(node) if noisy or self.terms.has_exact(node) else self._is_known(node)
 
     def _is_known(self, node: exp.Expr) -> Condition:
         return self.terms.condition(exp.Not(this=exp.Is(this=grouped(node.copy()), expression=exp.Null())))
@@ -68,12 +74,19 @@ class Totals:
         perturbed = self.query.perturbed_in(node)
         if not perturbed:
             return [Product(ALWAYS, (), typed(node.copy(), "DOUBLE"))]
-        if len(perturbed) == 1 and not self.terms.has_exact(node):
+        noisy = self.noisy(node)
+        if noisy and isinstance(node, exp.Column):
+            centre = noisy[0].centre if node.meta.get(CENTRED) else 0.0
+            return [Product(ALWAYS, powers=((Variable(noisy[0].name, centre), 1),))]
+        if len(perturbed) == 1 and not noisy and not self.terms.has_exact(node):
             return [Product(ALWAYS, (self.terms.value(typed(node.copy(), "DOUBLE"), perturbed),))]
         if isinstance(node, exp.Neg):
             return self._scaled(node.this, exp.Literal.number(-1))
-        if type(node) is exp.Cast and node.to.this in (exp.DType.DOUBLE, exp.DType.FLOAT):
+        if _is_real(node):
             return self._products(node.this)
+        power = _power(node)
+        if noisy and power is not None:
+            return self._raised(self._products(node.this), power)
         if isinstance(node, exp.Add | exp.Sub):
             left, right = node.this, node.expression
             parts = [self._given(part, self.known(right)) for part in self._products(left)]
@@ -86,7 +99,7 @@ class Totals:
             return self._scaled(node.this, inverse)
         if isinstance(node, exp.Case | exp.If):
             return [self._given(part, when) for when, then in self._branches(node) for part in self._products(then)]
-        if not self.terms.has_exact(node):
+        if not noisy and not self.terms.has_exact(node):
             return [Product(ALWAYS, (self.terms.value(typed(node.copy(), "DOUBLE"), perturbed),))]
         return self._refuse(node)
 
@@ -107,12 +120,22 @@ class Totals:
             branches.append((Junction(True, tuple(earlier)), default))
         return [(when, then) for when, then in branches if not isinstance(then, exp.Null)]
 
+    def _raised(self, parts: list[Product], power: int) -> list[Product]:
+        result = parts
+        for _ in range(power - 1):
+            result = [self._multiply(a, b) for a in result for b in parts]
+        return result
+
     def _scaled(self, node: exp.Expr, factor: exp.Expr) -> list[Product]:
         scale = Product(ALWAYS, (), factor)
         return [self._multiply(part, scale) for part in self._products(node)]
 
     def _given(self, part: Product, condition: Condition) -> Product:
-        return Product(both(part.condition, condition), part.values, part.factor)
+        return replace(part, condition=both(part.condition, condition))
+
+    def noisy(self, node: exp.Expr) -> list[NoisyColumn]:
+        """The columns with Gaussian noise below a node."""
+        return [column for column in self.query.perturbed_in(node) if isinstance(column, NoisyColumn)]
 
     def _multiply(self, one: Product, other: Product) -> Product:
         """The product of two parts; two values of one column become one value."""
@@ -128,16 +151,51 @@ class Totals:
             both(one.condition, other.condition),
             tuple(values[axis] for axis in sorted(values)),
             factor or (factors[0] if factors else None),
+            times(one.powers, other.powers),
         )
 
     def _refuse(self, node: exp.Expr) -> NoReturn:
         names = " and ".join(column.name for column in self.query.perturbed_in(node))
+        noisy = self.noisy(node)
+        if noisy:
+            refuse(
+                self.query.sql,
+                node,
+                f"Gaussian noise on {noisy[0].name} can be taken out of sums, products and small powers of it only.",
+                "Write it as such, or count ranges.",
+            )
         refuse(
             self.query.sql,
             node,
             f"it is not a sum of products of {names} and exact columns.",
             "Sum expressions of one perturbed column, or products of such.",
         )
+
+
+CENTRED = "ppdm_centred"
+"""Marks a column with noise whose mean does not matter."""
+
+
+def centred(node: exp.Expr) -> exp.Expr:
+    """A bare column marked as one whose mean does not matter; any other expression as it is."""
+    if not isinstance(node.unnest(), exp.Column):
+        return node
+    column = node.unnest().copy()
+    column.meta[CENTRED] = True
+    return column
+
+
+def _is_real(node: exp.Expr) -> bool:
+    """Whether it is a cast that loses nothing of a number."""
+    return type(node) is exp.Cast and node.to.this in (exp.DType.DOUBLE, exp.DType.FLOAT)
+
+
+def _power(node: exp.Expr) -> int | None:
+    """The exponent, if it is a small whole number."""
+    if isinstance(node, exp.Pow) and isinstance(node.expression.unnest(), exp.Literal):
+        text = node.expression.unnest().this
+        return int(text) if text.isdigit() and 1 <= int(text) <= MAX_POWER else None
+    return None
 
 
 def both(*conditions: Condition) -> Condition:

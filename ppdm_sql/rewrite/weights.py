@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sqlglot import exp
@@ -20,6 +20,7 @@ from ppdm_sql.policy.binding import BoundColumn
 from ppdm_sql.rewrite.basket_weights import basket_weight
 from ppdm_sql.rewrite.formula import FALSE, TRUE, All, Atom, Formula, components, most_shared_axis, restrict, simplify
 from ppdm_sql.rewrite.lookup import lookup
+from ppdm_sql.rewrite.noise_weight import noise_weight
 from ppdm_sql.rewrite.plan import BasketAxis, JointAxis, Plan, PlannedAxis, PlannedProduct, PlannedTotal
 from ppdm_sql.rewrite.query import Value
 from ppdm_sql.rewrite.scan import Scan, conjunction, grouped, number, total, typed
@@ -79,6 +80,9 @@ class RowWeights:
 
     def of_product(self, product: PlannedProduct) -> Weight:
         """What a row adds to one part of it: the formula is split on the columns whose values are added up."""
+        if product.powers:
+            noise = Weight(1.0, *noise_weight(product.powers, self.plan.query.noise_covariance))
+            return self.product([noise, self.of_product(replace(product, powers=()))])
         if product.factor is None:
             return self.valued(product.formula, product.values)
         exact, rest = self.exact_part(product.formula)

@@ -80,7 +80,9 @@ class Gaussian(Mechanism):
                     "digits of an unrounded sum would tell of the original."
                 )
             step = Decimal(1).scaleb(-sql_type.scale)
-        return NoisyColumn(column.name, parse_type("DOUBLE"), column.noise, step, column.nulls, column.covariance)
+        unit = None if sql_type.family == "real" else Decimal(1).scaleb(-sql_type.scale)
+        double = parse_type("DOUBLE")
+        return NoisyColumn(column.name, double, column.noise, step, column.nulls, column.covariance, unit=unit)
 
     def to_json(self, column: PerturbedColumn) -> dict[str, Any]:
         """Everything, for all of it is public."""
@@ -91,17 +93,22 @@ class Gaussian(Mechanism):
             "nulls": column.nulls,
             "covariance": column.covariance.kind,
             "mixed": dict(zip(column.columns, column.weights, strict=True)),
+            "unit": None if column.unit is None else str(column.unit),
+            "centre": column.centre,
         }
 
     def from_json(self, body: Mapping[str, Any], sql_type: SqlType) -> PerturbedColumn:
         """The column as it was published."""
         mixed = {str(name): float(weight) for name, weight in body["mixed"].items()}
         step, noise, nulls = Decimal(body["step"]), float(body["noise"]), body["nulls"]
-        finite = all(math.isfinite(weight) for weight in (*mixed.values(), noise)) and step.is_finite()
-        if not finite or not mixed or step <= 0 or noise <= 0 or nulls not in NULLS:
+        unit, centre = None if body["unit"] is None else Decimal(body["unit"]), float(body["centre"])
+        finite = all(math.isfinite(value) for value in (*mixed.values(), noise, step, unit or 1, centre))
+        if not finite or not mixed or min(step, unit or 1) <= 0 or noise <= 0 or nulls not in NULLS:
             raise ValueError("a parameter is out of its range")
         covariance = Covariance(body["covariance"], math.hypot(*mixed.values()))
-        return NoisyColumn(body["name"], sql_type, noise, step, nulls, covariance, tuple(mixed), tuple(mixed.values()))
+        return NoisyColumn(
+            body["name"], sql_type, noise, step, nulls, covariance, tuple(mixed), tuple(mixed.values()), unit, centre
+        )
 
     def explain(self, policy: Policy, column: ColumnPolicy, type_name: str | None) -> list[str]:
         """How much noise, what an attacker is left with, and what is disclosed besides."""

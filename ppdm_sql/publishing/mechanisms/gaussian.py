@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from ppdm_udfs import Gaussian, KernelError, Step, add_noise, factor
 
 from ppdm_sql.errors import PolicyError, SourceError
@@ -23,6 +25,14 @@ class NoisedColumn(SingleColumn):
         super().__init__(place, column.name)
         self.column = column
         self.kernel = _kernel(column)
+        self._rows, self._sum = 0, 0.0
+
+    def perturb(self, arrays: Sequence[pa.Array], rows: Rows) -> list[pa.Array]:
+        """The released array, whose mean is taken on the way."""
+        result = super().perturb(arrays, rows)
+        self._rows += len(result[0]) - result[0].null_count
+        self._sum += pc.sum(result[0]).as_py() or 0.0
+        return result
 
     def values(self, array: pa.Array | pa.ChunkedArray, rows: Rows) -> pa.Array:
         """Noise added by the kernel."""
@@ -33,8 +43,10 @@ class NoisedColumn(SingleColumn):
         return _REMEDY
 
     def released(self) -> Mapping[int, PerturbedColumn]:
-        """The column with the paths that its noise mixes."""
-        return {self.columns[0]: self.column}
+        """The column with the paths that its noise mixes, and the mean of what is released, roughly."""
+        digit = 10.0 ** math.floor(math.log10(self.column.deviation))
+        centre = digit * round(self._sum / max(self._rows, 1) / digit)
+        return {self.columns[0]: replace(self.column, centre=centre)}
 
 
 class FromData(Perturber):
@@ -70,7 +82,7 @@ class FromData(Perturber):
 
     def released(self) -> Mapping[int, PerturbedColumn]:
         """The columns with the covariance that was found."""
-        return {one.columns[0]: one.column for one in self._noised}
+        return {place: column for one in self._noised for place, column in one.released().items()}
 
 
 def perturbers(columns: Sequence[Column], kinds: Sequence[pa.DataType], mine: Sequence[int]) -> list[Perturber]:
