@@ -156,7 +156,7 @@ class _Collector:
         conditions = (argument, *self.query.hidden, *([condition] if condition is not None else []))
         noisy = [column for node in conditions for column in self.totals.noisy(node)]
         if noisy:
-            why = f"{noisy[0].name} has Gaussian noise, and this aggregate of it, or under a range of it, cannot be found."
+            why = f"{noisy[0].name} has Gaussian noise: no quantile of it, or under a range of it, is known."
             refuse(self.query.sql, function, why, "Count ranges instead.")
         if self.query.piecewise:
             why = "the rows it runs over are of a union, or of a join that repeats them, and share their coins."
