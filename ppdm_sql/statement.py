@@ -163,7 +163,8 @@ class _Rewriting:
 
     def readers(self, tree: exp.Expr) -> list[exp.Select]:
         """The SELECTs that read rows of releases, the innermost first, without those that only pass them on."""
-        tables = [t for t in tree.find_all(exp.Table) if with_query(t) is None and self.is_release(t)]
+        named = (t for t in tree.find_all(exp.Table) if t.find_ancestor(exp.Describe) is None)  # that tells types only
+        tables = [t for t in named if with_query(t) is None and self.is_release(t)]
         found, passing = [], set()
         for select in tree.find_all(exp.Select):
             rows = [node for source in sources(select) for node in passed(source, self.is_release)]

@@ -36,7 +36,7 @@ def measure_joint(
     """The cells of two columns under terms that may span both."""
     sizes = [positions(column) for column in columns]
     _check(columns, sizes, [*terms, *values])
-    truths = [f"COALESCE(CAST(({t.sql(dialect='duckdb')}) AS UTINYINT), 2) * {3**i}" for i, t in enumerate(terms)]
+    truths = [f"COALESCE(CAST(({t.sql(dialect='duckdb')}) AS BIGINT), 2) * {3**i}" for i, t in enumerate(terms)]
     numbers = "".join(f", COALESCE({v.sql(dialect='duckdb')}, 0e0) AS ppdm_v{i}" for i, v in enumerate(values))
     code = f"CAST({' + '.join(truths) or '0'} AS BIGINT) AS code"
     both = ", ".join(f"({_values(column, number)})" for number, column in enumerate(columns))

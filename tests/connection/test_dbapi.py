@@ -118,18 +118,19 @@ def test_fetching_whole(con):
     assert con.execute(BY_SEX).to_arrow_reader().read_all() == table
 
 
-def test_polars_or_a_clear_error(con):
-    polars_is_here = True
-    try:
-        import polars  # noqa: F401
-    except ModuleNotFoundError:
-        polars_is_here = False
+def test_polars_frames(con):
+    pytest.importorskip("polars", reason="polars is not installed")
     for run in (con.execute, con.sql):
-        if polars_is_here:
-            assert run(BY_SEX).pl()["n"].to_list() == [row[1] for row in con.execute(BY_SEX).fetchall()]
-        else:
-            with pytest.raises(ModuleNotFoundError, match=r"polars is not installed. Install it, or use df\(\)"):
-                run(BY_SEX).pl()
+        frame = run(BY_SEX).pl()
+        con.execute("")
+        assert frame["n"].to_list() == [row[1] for row in con.execute(BY_SEX).fetchall()]
+
+
+def test_without_polars_the_error_is_clear(con, monkeypatch):
+    monkeypatch.setitem(sys.modules, "polars", None)
+    for run in (con.execute, con.sql):
+        with pytest.raises(ModuleNotFoundError, match=r"polars is not installed. Install it, or use df\(\)"):
+            run(BY_SEX).pl()
         con.execute("")
 
 
