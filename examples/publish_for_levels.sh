@@ -16,3 +16,5 @@ for level in government public; do
     ppdm-sql query "$level.duckdb" --errors --format csv \
         "SELECT sex, count(*) AS people FROM people WHERE age < 30 AND wage > 20000 GROUP BY sex ORDER BY sex"
 done
+
+ppdm-sql levels people.key                          # what went out, from the ledger beside the key

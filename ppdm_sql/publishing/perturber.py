@@ -97,6 +97,20 @@ Perturbers: TypeAlias = Callable[[Sequence[Column], Sequence[pa.DataType], Seque
 """From all columns of a release, the Arrow types they travel in, and the places of a mechanism's own columns."""
 
 
+def one_each(make: Callable[[int, PerturbedColumn, pa.DataType], Perturber]) -> Perturbers:
+    """Perturbers of single columns that have nothing to do with each other."""
+
+    def perturbers(columns: Sequence[Column], kinds: Sequence[pa.DataType], mine: Sequence[int]) -> list[Perturber]:
+        found = []
+        for place in mine:
+            column = columns[place].perturbed
+            assert column is not None
+            found.append(make(place, column, kinds[place]))
+        return found
+
+    return perturbers
+
+
 @dataclass(frozen=True)
 class Publishing:
     """How a mechanism publishes; `added` gives further public columns that its perturbers fill.

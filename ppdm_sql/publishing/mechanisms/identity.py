@@ -12,9 +12,8 @@ import pyarrow.compute as pc
 from ppdm_udfs import NullFound, Values, Weighted, perturb
 
 from ppdm_sql.errors import SourceError
-from ppdm_sql.policy.binding import OwnColumn
-from ppdm_sql.publishing.column import Column
-from ppdm_sql.publishing.perturber import Perturber, Publishing, Rows, SingleColumn
+from ppdm_sql.policy.binding import OwnColumn, PerturbedColumn
+from ppdm_sql.publishing.perturber import Publishing, Rows, SingleColumn, one_each
 from ppdm_sql.publishing.rare_values import Counts, warn_of_rare_values
 
 MAX_DISTINCT = 1 << 24
@@ -26,7 +25,8 @@ class IdentityColumn(SingleColumn):
 
     passes = 1
 
-    def __init__(self, place: int, column: OwnColumn) -> None:
+    def __init__(self, place: int, column: PerturbedColumn, kind: pa.DataType) -> None:
+        assert isinstance(column, OwnColumn)
         super().__init__(place, column.name)
         self._column = column
         self._counts = Counts()
@@ -71,14 +71,4 @@ class IdentityColumn(SingleColumn):
             warn_of_rare_values(where, self.name, self._counts)
 
 
-def perturbers(columns: Sequence[Column], kinds: Sequence[pa.DataType], mine: Sequence[int]) -> list[Perturber]:
-    """One for each column."""
-    found: list[Perturber] = []
-    for place in mine:
-        bound = columns[place].perturbed
-        assert isinstance(bound, OwnColumn)
-        found.append(IdentityColumn(place, bound))
-    return found
-
-
-PUBLISHING = Publishing(perturbers)
+PUBLISHING = Publishing(one_each(IdentityColumn))

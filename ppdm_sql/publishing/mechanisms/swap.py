@@ -13,9 +13,8 @@ import pyarrow.compute as pc
 from ppdm_udfs import NullFound, dealing, swapped_rows
 
 from ppdm_sql.errors import SourceError
-from ppdm_sql.policy.binding import OwnColumn
-from ppdm_sql.publishing.column import Column
-from ppdm_sql.publishing.perturber import Perturber, Publishing, Rows, refused
+from ppdm_sql.policy.binding import OwnColumn, PerturbedColumn
+from ppdm_sql.publishing.perturber import Perturber, Publishing, Rows, one_each, refused
 from ppdm_sql.publishing.rare_values import Counts, warn_of_rare_values
 
 
@@ -24,7 +23,8 @@ class SwapColumn(Perturber):
 
     passes = 1
 
-    def __init__(self, place: int, column: OwnColumn) -> None:
+    def __init__(self, place: int, column: PerturbedColumn, kind: pa.DataType) -> None:
+        assert isinstance(column, OwnColumn)
         super().__init__((place,))
         self._column = column
         self._counts = Counts()
@@ -84,14 +84,4 @@ class SwapColumn(Perturber):
         return chosen, order
 
 
-def perturbers(columns: Sequence[Column], kinds: Sequence[pa.DataType], mine: Sequence[int]) -> list[Perturber]:
-    """One for each column."""
-    found: list[Perturber] = []
-    for place in mine:
-        bound = columns[place].perturbed
-        assert isinstance(bound, OwnColumn)
-        found.append(SwapColumn(place, bound))
-    return found
-
-
-PUBLISHING = Publishing(perturbers)
+PUBLISHING = Publishing(one_each(SwapColumn))

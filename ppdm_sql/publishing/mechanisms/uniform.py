@@ -7,18 +7,18 @@ from collections.abc import Sequence
 import pyarrow as pa
 from ppdm_udfs import Uniform, perturb
 
-from ppdm_sql.policy import BoundColumn
+from ppdm_sql.policy import BoundColumn, PerturbedColumn
 from ppdm_sql.policy.domain import Grid
-from ppdm_sql.publishing.column import Column
 from ppdm_sql.publishing.granularity import Spacing, check_spacing, spacing_of
 from ppdm_sql.publishing.kernel_domain import fitting, kernel_domain
-from ppdm_sql.publishing.perturber import Perturber, Publishing, Rows, SingleColumn
+from ppdm_sql.publishing.perturber import Publishing, Rows, SingleColumn, one_each
 
 
 class UniformColumn(SingleColumn):
     """One column, kept or replaced value by value."""
 
-    def __init__(self, place: int, column: BoundColumn, kind: pa.DataType) -> None:
+    def __init__(self, place: int, column: PerturbedColumn, kind: pa.DataType) -> None:
+        assert isinstance(column, BoundColumn)
         super().__init__(place, column.name)
         self.column = column
         self.kernel = fitting(column, kind, lambda: self.kernel_of(column, kind))
@@ -62,14 +62,4 @@ class UniformColumn(SingleColumn):
         return "widen its domain" if self.column.outside == "clamp" else 'widen its domain, or say outside = "clamp"'
 
 
-def perturbers(columns: Sequence[Column], kinds: Sequence[pa.DataType], mine: Sequence[int]) -> list[Perturber]:
-    """One for each column."""
-    found: list[Perturber] = []
-    for place in mine:
-        bound = columns[place].perturbed
-        assert isinstance(bound, BoundColumn)
-        found.append(UniformColumn(place, bound, kinds[place]))
-    return found
-
-
-PUBLISHING = Publishing(perturbers, row_by_row=True)
+PUBLISHING = Publishing(one_each(UniformColumn), row_by_row=True)
