@@ -16,7 +16,18 @@ from pathlib import Path
 
 import duckdb
 
-from benchmarks import aggregating, counting, grouping, importing, leveling, memory, overhead, publishing, rewriting
+from benchmarks import (
+    aggregating,
+    counting,
+    grouping,
+    importing,
+    leveling,
+    memory,
+    noise,
+    overhead,
+    publishing,
+    rewriting,
+)
 from benchmarks.results import Result, table
 from benchmarks.workspace import Workspace
 
@@ -33,6 +44,7 @@ MEASUREMENTS: dict[str, Callable[[Workspace], Iterator[Result]]] = {
     "cells": aggregating.by_perturbed_column,
     "publish": publishing.over_create_table,
     "levels": leveling.after_many,
+    "noise": noise.of_many_copies,
     "import": importing.of_the_package,
     "memory": memory.of_publishing,
 }

@@ -11,6 +11,7 @@ FOLDER = Path(__file__).parents[2] / "examples"
 EXPECTED = {
     "attack_and_report.py": ["and the public", "heaping: salary, multiples of 50", "with no script in it"],
     "publish_and_query.py": ["F: truth", "M: truth", "Unsupported: max"],
+    "gaussian_noise.py": ["public: average wage", "partner: average wage", "from 2000: ", "left with 20%", "own: 17%"],
     "parquet_release.py": ["first rows", "clinic 0: ", "clinic 2: "],
     "bayes_or_inversion.py": ["inversion  mean", "bayes      mean"],
     "before_publishing.py": ["gamma   9: 50.0%", "next to nothing", "diagnosis: kept 0.78", "would do: step ="],

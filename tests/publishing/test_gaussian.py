@@ -172,3 +172,21 @@ def test_columns_that_go_together_in_full_still_get_a_covariance(tmp_path):
     }
     perturbed = publish(tmp_path / "r.parquet", columns, source).perturbed
     assert all(np.isfinite(column.weights).all() and column.spread > 0 for column in perturbed)
+
+
+def test_a_key_file_couples_levels_and_refuses_another_covariance(tmp_path):
+    key = tmp_path / "k.key"
+    policy = {
+        "table": "t",
+        "identity": ["id"],
+        "columns": {"b": {"mechanism": "gaussian", "step": 1, "deviation": 1000}},
+    }
+
+    def again(to, **body):
+        columns = {"b": policy["columns"]["b"] | body}
+        return ppdm_sql.publish(table(), policy | {"columns": columns}, to=tmp_path / to, key=key)
+
+    again("far.parquet", noise=4)
+    again("near.parquet", noise=0.25)
+    with pytest.raises(PolicyError, match="cannot be coupled"):
+        again("other.parquet", noise=1, deviation=900)

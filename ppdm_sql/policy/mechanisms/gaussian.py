@@ -32,8 +32,8 @@ class Gaussian(Mechanism):
     """Noise relative to a covariance."""
 
     name = "gaussian"
-    level_keys = ("noise",)
     keys = ("noise", "covariance", "deviation", "step", "nulls")
+    level_keys = ("noise", "covariance", "centre")  # what is mixed says all that matters of a covariance
 
     def parse(self, name: str, raw: Mapping[str, Any], *, has_levels: bool) -> ColumnPolicy:
         """How much noise, relative to what, and the step."""
