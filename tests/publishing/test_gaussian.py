@@ -161,7 +161,8 @@ def test_a_stream_cannot_be_read_twice(tmp_path):
 def test_nothing_secret_is_in_the_manifest(tmp_path):
     manifest = publish(tmp_path / "r.parquet", BOTH)
     body = json.loads(manifest.to_json())["columns"][1]
-    assert set(body) == {"name", "type", "mechanism", "noise", "step", "nulls", "covariance", "mixed"}
+    words = {"name", "type", "mechanism", "noise", "step", "nulls", "covariance", "mixed", "unit", "centre"}
+    assert set(body) == words
 
 
 def test_columns_that_go_together_in_full_still_get_a_covariance(tmp_path):
