@@ -18,6 +18,7 @@ import duckdb
 
 from benchmarks import (
     aggregating,
+    baskets,
     counting,
     grouping,
     importing,
@@ -45,6 +46,7 @@ MEASUREMENTS: dict[str, Callable[[Workspace], Iterator[Result]]] = {
     "publish": publishing.over_create_table,
     "levels": leveling.after_many,
     "noise": noise.of_many_copies,
+    "baskets": baskets.of_both_kinds,
     "import": importing.of_the_package,
     "memory": memory.of_publishing,
 }

@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterator, Mapping
 
 from ppdm_sql.cli.output import table
+from ppdm_sql.itemsets import lowest_discoverable
 from ppdm_sql.policy import Policy
+from ppdm_sql.policy.mechanisms.select_a_size import BasketPolicy, chosen_operators
 from ppdm_sql.policy.retention import Retention, gamma_for_breach
 from ppdm_sql.privacy import Advice, ColumnAdvice, highest_posterior, statements
 from ppdm_sql.privacy.statements import UNLIKELY, percent
@@ -20,10 +22,11 @@ def advice_text(policy: Policy, advice: Advice) -> str:
     """All of it."""
     parts = [
         "\n".join(_head(advice)),
-        table(NAMES, [_line(column) for column in advice.columns]),
-        "\n".join(_legend(policy, advice)),
+        *([table(NAMES, [_line(column) for column in advice.columns])] if advice.columns else []),
+        *(["\n".join(_legend(policy, advice))] if advice.columns else []),
         *_promises(advice),
         *(_remedies(column, advice.wishes) for column in advice.columns if column.remedies is not None),
+        *_baskets(policy, advice.wishes.rows),
         "\n".join(_row(policy, advice)),
     ]
     return "\n\n".join(parts)
@@ -162,3 +165,23 @@ def _capped(levels: Mapping[str, float], now: Mapping[str, float]) -> str:
 
 def _error(share: float) -> str:
     return percent(share) if share < 1 else "over 100 %"
+
+
+def _baskets(policy: Policy, rows: int) -> Iterator[str]:
+    """The lowest discoverable supports of each column of baskets, by their size."""
+    for column in policy.perturbed:
+        if isinstance(column, BasketPolicy):
+            operators, _ = chosen_operators(column)
+            lines = [
+                (str(o.size), f"{100 * o.rho:.3g} %", *(_support(lowest_discoverable(o, k, rows)) for k in (1, 2, 3)))
+                for o in operators[1:]
+            ]
+            names = ("items in a basket", "others added", "1 item", "2 items", "3 items")
+            yield (
+                f"{column.name}: the lowest support that can be told from none, of itemsets of 1 to 3 items, if all "
+                f"{rows:,} baskets had as many items; four standard errors\n{table(names, lines)}"
+            )
+
+
+def _support(share: float) -> str:
+    return "" if math.isinf(share) else percent(share)

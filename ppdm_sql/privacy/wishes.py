@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 from ppdm_sql.errors import PolicyError
+from ppdm_sql.policy.mechanisms.select_a_size import BasketPolicy
 from ppdm_sql.policy.model import ColumnPolicy, Policy
 from ppdm_sql.policy.retention import STRICTLY_BELOW, Retention, check_breach, check_retention, gamma_for_breach
 
@@ -72,9 +73,10 @@ class Wishes:
         if not 0 < selectivity < 1:
             raise PolicyError(f"selectivity = {selectivity:g} must be above 0 and below 1: a share of the rows.")
         columns = len(advised_columns(policy))
-        if not columns:
+        baskets = any(isinstance(column, BasketPolicy) for column in policy.perturbed)
+        if not columns and not baskets:
             raise PolicyError(f"the policy has no column of mechanism {_ADVISED}, so there is nothing to advise on.")
-        if not 1 <= predicates <= columns:
+        if not 1 <= predicates <= (columns or 1):
             raise PolicyError(
                 f"predicates = {predicates} must be from 1 to {columns}, the number of columns of mechanism "
                 f"{_ADVISED}: each condition is on a column of its own."

@@ -10,6 +10,8 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "examples"
 EXPECTED = {
     "attack_and_report.py": ["and the public", "heaping: salary, multiples of 50", "with no script in it"],
+    "baskets.py": ["as lists: ", "as seeds: 0.", "bread and butter: truth 5,697", "most bought: 0, 1"],
+    "lowest_discoverable_support.py": ["     5: 0.48 %, 0.49 %, 0.50 %", "    10: 0.34 %, 0.34 %, 0.35 %"],
     "publish_and_query.py": ["F: truth", "M: truth", "Unsupported: max"],
     "gaussian_noise.py": ["public: average wage", "partner: average wage", "from 2000: ", "left with 20%", "own: 17%"],
     "parquet_release.py": ["first rows", "clinic 0: ", "clinic 2: "],
