@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from ppdm_sql.auditing.priors import counts_of, drawn, draws_of, release_prior
 from ppdm_sql.auditing.tables import Copy, Original
 from ppdm_sql.errors import ReleaseError
-from ppdm_sql.policy import BoundColumn, ReleasedColumn
+from ppdm_sql.policy import BoundColumn, PerturbedColumn, ReleasedColumn
+from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.privacy.collusion import Array, Numbers, Prior, log_odds
 from ppdm_sql.privacy.coupling import Draws
+from ppdm_sql.privacy.gaussian import distortion, distortion_if_independent
 
 PRIORS = ("source", "release")
 
@@ -59,7 +61,7 @@ def find_targets(
         present = [(bound.retain, copy, bound) for copy, bound in zip(copies, bounds, strict=True) if bound is not None]
         if not present:
             assert column.perturbed is not None
-            left_out.append((column.name, f"guessing does not know the mechanism {column.perturbed.mechanism!r}"))
+            left_out.append((column.name, _why(column.perturbed, copies)))
             continue
         values, counts = counts_of(original, present[0][2])
         if not len(values):
@@ -72,6 +74,20 @@ def find_targets(
     if not found:
         raise ReleaseError(f"{copies[0].path!r} has no perturbed column that can be guessed: there is nothing to do.")
     return found, tuple(left_out)
+
+
+def _why(column: PerturbedColumn, copies: Sequence[Copy]) -> str:
+    """Why a column is not guessed value by value; of Gaussian noise, what the best linear guess is left with."""
+    if not isinstance(column, NoisyColumn):
+        return f"guessing does not know the mechanism {column.mechanism!r}"
+    every = [c for copy in copies for c in copy.manifest.perturbed if c.name.casefold() == column.name.casefold()]
+    noisy = [c for c in every if isinstance(c, NoisyColumn)]
+    coupled = len({(c.columns, c.weights) for c in noisy}) == 1
+    share = (distortion if coupled else distortion_if_independent)([c.noise for c in noisy])
+    many = "" if len(noisy) == 1 else ", from all copies together"
+    if not coupled:
+        many += ", which are not coupled"
+    return f"it has Gaussian noise, with which the best linear guess keeps {share:.3g} of the column's variance{many}"
 
 
 def _perturbed(copies: Sequence[Copy]) -> list[ReleasedColumn]:
