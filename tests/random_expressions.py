@@ -168,7 +168,7 @@ class Expressions:
         return self.pick(
             f"{a} + {b}",
             f"{a} - 2 * {b}",
-            f"100.0 * {a} / nullif({b}, 0)",
+            f"100.0 * {a} / nullif(round({b}, 6), 0)",
             f"round({a}, 2)",
             f"coalesce({a}, -1)",
             f"CASE WHEN {a} > {b} THEN {a} ELSE {b} END",

@@ -23,7 +23,7 @@ from ppdm_sql.errors import PpdmError, QueryError, Unsupported
 from ppdm_sql.publishing.release import publish
 
 ROWS = 1_500
-STATEMENTS = int(os.environ.get("PPDM_STATEMENTS", "600"))
+STATEMENTS = int(os.environ.get("PPDM_STATEMENTS", "300"))
 FIRST = 1_000_000 * int(os.environ.get("PPDM_SEED", "0"))
 PARTS = 4
 RELEASES = 8
