@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 import duckdb
-from sqlglot import exp
 
 from ppdm_sql.compiling import compile_statement
 from ppdm_sql.dbapi import as_dbapi
@@ -19,9 +18,9 @@ from ppdm_sql.engines.embedded import EmbeddedEngine, first_line
 from ppdm_sql.engines.quoting import quote_text
 from ppdm_sql.errors import QueryError
 from ppdm_sql.explain import explain_rewritten
-from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.publishing.statements import CreateReconstructed, PublishingText, split_publishing
 from ppdm_sql.relation import Guard, Relation, plain_or_same, stored
+from ppdm_sql.released import Released
 from ppdm_sql.results import Results
 from ppdm_sql.rewrite.parse import Parameters
 from ppdm_sql.scope import with_variables_of_caller
@@ -43,7 +42,7 @@ PARAMETERS_LAST = (
 """What DuckDB says itself; its own check comes too late where statements run one by one."""
 
 
-class Connection(Results):
+class Connection(Results, Released):
     """Runs SQL: on releases by reconstruction, on everything else as DuckDB does.
 
     A connection is its own cursor, as DuckDB's is: `execute` returns it, and it holds one result at a time. `cursor()`
@@ -132,13 +131,6 @@ class Connection(Results):
         """The answer to a query on a release as one statement of SQL, for an engine that holds the release's rows."""
         self._check_fetched()
         return compile_statement(EmbeddedEngine(self._con), self._session, query, parameters, dialect)
-
-    def manifest(self, table: str) -> Manifest:
-        """The public parameters of a released table."""
-        found = self._session.catalog(self._con).release(exp.to_table(table, dialect="duckdb"))
-        if found is None:
-            raise QueryError(f"{table!r} is not a release that this connection can see.")
-        return found
 
     def begin(self) -> Connection:
         """Start a transaction."""

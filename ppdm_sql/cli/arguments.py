@@ -77,7 +77,7 @@ def _parser() -> Parser:
 
     _report(_command(commands, "report", "one page on what a policy or a release protects, and what it costs"))
     _attack(_command(commands, "attack", "what the best guess of every row gets right, against the original"))
-    _mine(_command(commands, "mine", "decision trees from a release, built on answers alone"))
+    _mine(_command(commands, "mine", "decision trees, itemsets and rules from a release, built on answers alone"))
 
     levels = _command(commands, "levels", "what a key has released, from the ledger beside it")
     levels.add_argument("key", metavar="K", help="the secret key's file")
@@ -127,6 +127,27 @@ def _mine(parser: Parser) -> None:
     tree.add_argument("--criterion", choices=("gini", "entropy"), default="gini", help="how purity is measured (gini)")
     tree.add_argument("--format", choices=("text", "sql", "json", "svg"), default="text", help="how it is shown (text)")
     tree.add_argument("-o", "--output", metavar="FILE", help="write it there instead of printing it")
+    itemsets = _command(kinds, "itemsets", "the itemsets that many baskets hold, as far as can be told")
+    _of_baskets(itemsets)
+    rules = _command(kinds, "rules", "which items go with which, in baskets")
+    _of_baskets(rules)
+    rules.add_argument(
+        "--min-confidence", type=float, default=0.5, metavar="C", help="the share of baskets a rule holds for (0.5)"
+    )
+
+
+def _of_baskets(parser: Parser) -> None:
+    parser.add_argument("release", metavar="RELEASE", help="a release, *.duckdb or *.parquet")
+    parser.add_argument("--table", metavar="NAME", help="the released table, where there are several")
+    parser.add_argument("--column", metavar="COLUMN", help="the column of baskets, where there are several")
+    parser.add_argument("--min-support", type=float, required=True, metavar="S", help="the share of all baskets")
+    parser.add_argument("--max-items", type=int, default=3, metavar="N", help="items of the largest itemsets (3)")
+    parser.add_argument(
+        "--confidence", type=float, default=0.95, metavar="C", help="how often intervals hold the truth (0.95)"
+    )
+    parser.add_argument(
+        "--format", choices=("table", "csv", "json"), default="table", help="how rows are written (table)"
+    )
 
 
 def _advise(parser: Parser) -> None:

@@ -1,35 +1,74 @@
-"""`ppdm-sql mine`: decision trees from a release."""
+"""`ppdm-sql mine`: decision trees, itemsets and rules from a release."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from ppdm_sql.cli.interrupts import heard_by
+from ppdm_sql.cli.output import show
 from ppdm_sql.cli.release import open_release
+from ppdm_sql.connection import Connection
 from ppdm_sql.engines.release_files import manifests
 from ppdm_sql.errors import QueryError, TargetError
-from ppdm_sql.mining import Tree, decision_tree
+from ppdm_sql.mining import Tree, association_rules, decision_tree, frequent_itemsets
 from ppdm_sql.mining.drawing import draw
 from ppdm_sql.mining.tree import Node
+from ppdm_sql.policy.basket_column import BasketColumn
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what was found, or write it to a file."""
     table = _table(arguments.release, arguments.table)
     with open_release(arguments.release) as con, heard_by(con.interrupt):
-        tree = decision_tree(
-            con,
-            table,
-            arguments.target,
-            arguments.features,
-            depth=arguments.depth,
-            criterion=arguments.criterion,
-        )
-    _write(_shown(tree, arguments.format), arguments.output)
+        _KINDS[arguments.kind](con, table, arguments)
     return 0
+
+
+def _tree(con: Connection, table: str, arguments: argparse.Namespace) -> None:
+    tree = decision_tree(
+        con, table, arguments.target, arguments.features, depth=arguments.depth, criterion=arguments.criterion
+    )
+    _write(_shown(tree, arguments.format), arguments.output)
+
+
+def _itemsets(con: Connection, table: str, arguments: argparse.Namespace) -> None:
+    column = _baskets(con, table, arguments.column)
+    found = frequent_itemsets(
+        con,
+        table,
+        column,
+        min_support=arguments.min_support,
+        max_items=arguments.max_items,
+        confidence=arguments.confidence,
+    )
+    _show(found, arguments.format)
+
+
+def _rules(con: Connection, table: str, arguments: argparse.Namespace) -> None:
+    column = _baskets(con, table, arguments.column)
+    found = association_rules(
+        con,
+        table,
+        column,
+        min_support=arguments.min_support,
+        min_confidence=arguments.min_confidence,
+        max_items=arguments.max_items,
+        confidence=arguments.confidence,
+    )
+    _show(found, arguments.format)
+
+
+_KINDS: dict[str, Callable[[Connection, str, argparse.Namespace], None]] = {
+    "tree": _tree,
+    "itemsets": _itemsets,
+    "rules": _rules,
+}
 
 
 def _table(release: str, asked: str | None) -> str:
@@ -38,6 +77,24 @@ def _table(release: str, asked: str | None) -> str:
     if asked is None and len(names) > 1:
         raise QueryError(f"the release has several tables: name one with --table ({', '.join(names)}).")
     return names[0] if asked is None else asked
+
+
+def _baskets(con: Connection, table: str, asked: str | None) -> str:
+    """The column that is meant; the only one of baskets need not be named."""
+    names = [c.name for c in con.manifest(table).columns if isinstance(c.perturbed, BasketColumn)]
+    if asked is None and len(names) != 1:
+        said = f"several columns of baskets: name one with --column ({', '.join(names)})" if names else "no baskets"
+        raise QueryError(f"the table {table} has {said}.")
+    return names[0] if asked is None else asked
+
+
+def _show(found: pa.Table, form: str) -> None:
+    rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
+    show(found.column_names, [[_cell(value, form) for value in row] for row in rows], form)
+
+
+def _cell(value: Any, form: str) -> Any:
+    return ", ".join(str(item) for item in value) if isinstance(value, list) and form != "json" else value
 
 
 def _shown(tree: Tree, form: str) -> str:

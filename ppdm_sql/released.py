@@ -1,0 +1,38 @@
+"""What a connection knows of a release beside the answers to SQL: its public parameters, and supports of itemsets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+from sqlglot import exp
+
+from ppdm_sql.engines.basket_rows import supports_of
+from ppdm_sql.errors import QueryError
+from ppdm_sql.itemsets.supports import Supports
+from ppdm_sql.policy.basket_column import BasketColumn
+from ppdm_sql.policy.manifest import Manifest
+from ppdm_sql.session import Session
+
+
+class Released:
+    """The part of a connection that looks at releases themselves."""
+
+    _con: duckdb.DuckDBPyConnection
+    _session: Session
+
+    def manifest(self, table: str) -> Manifest:
+        """The public parameters of a released table, named as in SQL."""
+        found = self._session.catalog(self._con).release(exp.to_table(table, dialect="duckdb"))
+        if found is None:
+            raise QueryError(f"{table!r} is not a release that this connection can see.")
+        return found
+
+    def supports(self, table: str, column: str, itemsets: Sequence[Sequence[Any]]) -> Supports:
+        """How many baskets hold each of some itemsets of one length: estimates, errors, covariances; in one scan."""
+        for released in self.manifest(table).columns:
+            if released.name.casefold() == column.casefold() and isinstance(released.perturbed, BasketColumn):
+                name = exp.to_table(table, dialect="duckdb").sql(dialect="duckdb", identify=True)
+                return supports_of(self._con, name, released.perturbed, itemsets)
+        raise QueryError(f"{column!r} is not a column of randomized baskets of {table}.")
