@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -13,6 +15,7 @@ from ppdm_sql.engines.embedded import EmbeddedEngine
 from ppdm_sql.errors import QueryError, Unsupported
 from ppdm_sql.joined import Joined
 from ppdm_sql.policy.manifest import Manifest
+from ppdm_sql.policy.small_domains import SmallDomainColumn
 from ppdm_sql.rewrite.grouping_sets import each_set
 from ppdm_sql.rewrite.inline import inline
 from ppdm_sql.rewrite.item_groups import check_grouped, group_items
@@ -27,6 +30,7 @@ from ppdm_sql.rewrite.rows import passed, sources
 from ppdm_sql.rewrite.scopes import in_sight, with_query
 from ppdm_sql.rewrite.settings import Settings
 from ppdm_sql.rewrite.shape import check_rows, is_aggregate, touches_perturbed
+from ppdm_sql.rewrite.small_domains import in_parts, parted, plan_parts
 from ppdm_sql.session import Session
 
 SCANS = re.compile(r"\bpython_scan_all_frames\b", re.IGNORECASE)
@@ -124,12 +128,13 @@ class _Rewriting:
             group_items(Query(sql, select, table, released))
         manifest = self.manifest(table) if isinstance(table, exp.Table) and not select.args.get("joins") else None
         aggregates = self.session.catalog(self.engine.con).aggregates
-        joined = None
+        joined, small = None, tuple[SmallDomainColumn, ...]()
         if manifest is None:
             asking = Asking(self.manifest, engine.columns, aggregates)
             joined = Joined(sql, select, asking, lambda source, names: engine.is_unique(source.node, names))
             query = run(UNDERSTAND, joined.query(settings))
         else:
+            manifest, small = in_parts(manifest)
             query = run(UNDERSTAND, Query(sql, select, table, manifest, settings, aggregates))
         check_grouped(query)
         if not touches_perturbed(query):
@@ -148,9 +153,12 @@ class _Rewriting:
             check_rows(query)
             self.rows = True
             return select
+        query, used = parted(query, small)
         queries = each_set(query if joined is None else joined.checked(query))
         collected = [run(AGGREGATE, one) for one in queries]
-        make = make_plan if joined is None else joined.plan
+        make: Callable[[Query, EmbeddedEngine], Plan] = make_plan if joined is None else joined.plan
+        if used:
+            make = functools.partial(plan_parts, used)
         plans = [sized(engine, make(one, engine)) for one in collected]
         name = f"{GROUPS}{len(self.groups)}"
         found = answer(engine, plans, name)
