@@ -6,6 +6,6 @@ for the publisher, who has the original; what they return are counts and shares,
 
 from ppdm_sql.auditing.findings import Audit, audit
 from ppdm_sql.auditing.guessing import attack
-from ppdm_sql.auditing.scores import Attack, ColumnAttack, Score
+from ppdm_sql.auditing.scores import Attack, BasketAttack, ColumnAttack, NumberAttack, Score
 
-__all__ = ["Attack", "Audit", "ColumnAttack", "Score", "attack", "audit"]
+__all__ = ["Attack", "Audit", "BasketAttack", "ColumnAttack", "NumberAttack", "Score", "attack", "audit"]

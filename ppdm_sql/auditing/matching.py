@@ -41,6 +41,20 @@ class Matching:
         return "by position; the exact columns agree in every row"
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """An expression of the original, and one of each copy, to be read side by side."""
+
+    theirs: str
+    ours: tuple[str, ...]
+
+    @staticmethod
+    def of(original: Original, copies: Sequence[Copy], column: ReleasedColumn, present: Sequence[int]) -> Wanted:
+        """A column as a release types it; NULL where a copy has no such column that matters."""
+        name = quote_name(column.name)
+        return Wanted(_cast(original, column), tuple(name if c in present else "NULL" for c in range(len(copies))))
+
+
 def match(original: Original, copies: Sequence[Copy]) -> Matching:
     """By position if the exact columns allow it, else by a column that names rows; SourceError where neither does."""
     shared = [
@@ -64,19 +78,23 @@ def match(original: Original, copies: Sequence[Copy]) -> Matching:
     )
 
 
-def rows_of(
-    original: Original, copies: Sequence[Copy], matching: Matching, columns: Sequence[ReleasedColumn]
-) -> Batches:
-    """The columns of matched rows, of the original and of every copy, as c0, c1, .."""
+def rows_of(original: Original, copies: Sequence[Copy], matching: Matching, wanted: Sequence[Wanted]) -> Batches:
+    """What is wanted of matched rows, of the original and of every copy, as c0, c1, .."""
+    theirs = _named([each.theirs for each in wanted])
+    ours = [_named([each.ours[c] for each in wanted]) for c in range(len(copies))]
     if matching.key is not None:
-        return _joined(original, copies, matching.key, columns)
-    plain = ", ".join(f"{quote_name(column.name)} AS c{i}" for i, column in enumerate(columns))
-    return _side_by_side(original, copies, ", ".join(_casts(original, columns)), plain)
+        return _joined(original, copies, matching.key, theirs, ours, len(wanted))
+    return _side_by_side(original, copies, theirs, ours)
 
 
-def _side_by_side(original: Original, copies: Sequence[Copy], theirs: str, ours: str) -> Batches:
+def _named(expressions: Sequence[str]) -> str:
+    return ", ".join(f"{expression} AS c{i}" for i, expression in enumerate(expressions))
+
+
+def _side_by_side(original: Original, copies: Sequence[Copy], theirs: str, ours: Sequence[str]) -> Batches:
     """A select list of the original, and one of every copy."""
-    return _aligned(original, [original.read(theirs), *(copy.read(ours) for copy in copies)])
+    readers = [copy.read(select) for copy, select in zip(copies, ours, strict=True)]
+    return _aligned(original, [original.read(theirs), *readers])
 
 
 def _aligned(original: Original, readers: Sequence[pa.RecordBatchReader]) -> Batches:
@@ -116,7 +134,7 @@ def _difference(original: Original, copies: Sequence[Copy], matching: Matching) 
     ours = [quote_name(column.name) for column in matching.checked]
     differing = 0
     try:
-        for batches in _side_by_side(original, copies, _mark(theirs), _mark(ours)):
+        for batches in _side_by_side(original, copies, _mark(theirs), [_mark(ours)] * len(copies)):
             marks = [batch.column(0).to_numpy(zero_copy_only=False) for batch in batches]
             differing += int(np.any([mark != marks[0] for mark in marks[1:]], axis=0).sum())
     except _Uneven:
@@ -129,29 +147,26 @@ def _mark(expressions: Sequence[str]) -> str:
     return f"hash({', '.join(expressions) or '0'}) AS {MARK}"
 
 
-def _casts(original: Original, columns: Sequence[ReleasedColumn]) -> list[str]:
-    return [f"{_cast(original, column)} AS c{i}" for i, column in enumerate(columns)]
-
-
 def _cast(original: Original, column: ReleasedColumn) -> str:
     return f"CAST({quote_name(original.name(column.name))} AS {column.type.name})"
 
 
-def _joined(original: Original, copies: Sequence[Copy], key: str, columns: Sequence[ReleasedColumn]) -> Batches:
+def _joined(
+    original: Original, copies: Sequence[Copy], key: str, theirs: str, ours: Sequence[str], width: int
+) -> Batches:
     keyed = next(c for c in copies[0].manifest.columns if c.name == key)
-    plain = ", ".join([f"{quote_name(c.name)} AS c{i}" for i, c in enumerate(columns)] + [f"{quote_name(key)} AS k"])
     with in_memory() as con:
-        con.register("t0", original.read(", ".join([*_casts(original, columns), f"{_cast(original, keyed)} AS k"])))
-        for i, copy in enumerate(copies, 1):
-            con.register(f"t{i}", copy.read(plain))
-        wanted = ", ".join(f"t{t}.c{i}" for t in range(len(copies) + 1) for i in range(len(columns)))
+        con.register("t0", original.read(f"{theirs}, {_cast(original, keyed)} AS k"))
+        for i, (copy, select) in enumerate(zip(copies, ours, strict=True), 1):
+            con.register(f"t{i}", copy.read(f"{select}, {quote_name(key)} AS k"))
+        wanted = ", ".join(f"t{t}.c{i}" for t in range(len(copies) + 1) for i in range(width))
         joins = " ".join(f"JOIN t{i} ON t{i}.k = t0.k" for i in range(1, len(copies) + 1))
         reader = guarded(
             original.where, lambda: con.sql(f"SELECT {wanted} FROM t0 {joins}").to_arrow_reader(ROWS_A_BATCH)
         )
-        names = [f"c{i}" for i in range(len(columns))]
+        names = [f"c{i}" for i in range(width)]
         for batch in reader:
-            parts = [batch.columns[t * len(names) : (t + 1) * len(names)] for t in range(len(copies) + 1)]
+            parts = [batch.columns[t * width : (t + 1) * width] for t in range(len(copies) + 1)]
             yield tuple(pa.RecordBatch.from_arrays(part, names=names) for part in parts)
 
 

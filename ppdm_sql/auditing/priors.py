@@ -10,6 +10,8 @@ from ppdm_sql.auditing.tables import SCANNED, Copy, Original
 from ppdm_sql.engines.quoting import quote_name
 from ppdm_sql.errors import SourceError
 from ppdm_sql.policy import BoundColumn
+from ppdm_sql.policy.binding import OwnColumn
+from ppdm_sql.policy.small_domains import SmallDomainColumn
 from ppdm_sql.privacy.collusion import Array, Numbers, Prior, likeliest_prior
 from ppdm_sql.privacy.coupling import Draws
 from ppdm_sql.publishing.kernel_domain import kernel_domain
@@ -42,6 +44,36 @@ def release_prior(copy: Copy, column: BoundColumn) -> Prior | None:
     counted = copy.cursor.sql(f"SELECT {name} AS v, count(*) AS n FROM {copy.table} GROUP BY v").to_arrow_table()
     values, counts = _counts(repr(copy.path), counted, column)
     return likeliest_prior(values, counts, column.retain, drawn(column, values)) if len(values) else None
+
+
+def own_counts(table: Original | Copy, column: OwnColumn) -> tuple[pa.Array, Numbers]:
+    """The values that occur, in their order, and how many rows have each; NULL is one where it is a value."""
+    where = "" if column.nulls == "value" else " WHERE v IS NOT NULL"
+    sql = f"SELECT v, count(*) AS n FROM {{}}{where} GROUP BY v ORDER BY v"
+    if isinstance(table, Original):
+        select = f"CAST({quote_name(table.name(column.name))} AS {column.type.name}) AS v"
+        counted = table.arrow(select, sql.format(SCANNED))
+    else:
+        counted = table.cursor.sql(sql.format(f"(SELECT {quote_name(column.name)} AS v FROM {table.table})"))
+        counted = counted.to_arrow_table()
+    values = counted.column("v").combine_chunks()
+    array = values if isinstance(values, pa.Array) else pa.chunked_array(values).combine_chunks()
+    plain = array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+    return plain, counted.column("n").to_numpy().astype(np.int64)
+
+
+def part_counts(copy: Copy, column: SmallDomainColumn) -> Array:
+    """How often each value occurs in each part, as the release alone makes it likeliest; shape (parts, size)."""
+    whole = BoundColumn(column.name, column.type, column.domain, 1.0, column.nulls, column.outside)
+    name, part_name = quote_name(column.name), quote_name(column.part_column)
+    counted = np.zeros((len(column.parts), column.size))
+    for i, part in enumerate(column.parts):
+        query = f"SELECT {name} AS v, count(*) AS n FROM {copy.table} WHERE {part_name} = {i} GROUP BY v"
+        values, counts = _counts(repr(copy.path), copy.cursor.sql(query).to_arrow_table(), whole)
+        if len(values):
+            found = likeliest_prior(values, counts, part.retain, 1 / len(part.places))
+            counted[i, found.values] = found.shares * counts.sum()
+    return counted
 
 
 def drawn(column: BoundColumn, values: Numbers) -> Array:

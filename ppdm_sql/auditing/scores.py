@@ -57,11 +57,33 @@ class Pair:
 
 
 @dataclass(frozen=True)
+class Promise:
+    """What small domains promise of the values whose share is at most `rho1`, and what became of it.
+
+    `highest` is the largest posterior that one of the `protected` values can get, for somebody who knows how often each
+    value occurs in each part. Of the `rows` that show that value in that part, it is truly the value of `right`.
+    """
+
+    rho1: float
+    rho2: float
+    protected: int
+    highest: float
+    rows: int
+    right: int
+
+    @property
+    def kept(self) -> bool:
+        """Whether no protected value gets as likely as `rho2`."""
+        return self.highest < self.rho2
+
+
+@dataclass(frozen=True)
 class ColumnAttack:
     """A column: what guessing its commonest value gets right, what each release alone, and what all together.
 
     `alone` has None for a release that does not perturb the column; `together` is None where domains differ. Releases
-    in one group of `chains` are coupled by one key: only the most retained of each group counts.
+    in one group of `chains` are coupled by one key: only the most retained of each group counts. `promises` has one for
+    each release that has the column in small domains, and is empty where none has.
     """
 
     name: str
@@ -72,6 +94,7 @@ class ColumnAttack:
     retentions: tuple[float | None, ...]
     chains: tuple[tuple[int, ...], ...] = ()
     pairs: tuple[Pair, ...] = ()
+    promises: tuple[Promise | None, ...] = ()
 
     @property
     def baseline(self) -> float:
@@ -98,6 +121,68 @@ class RowAttack:
 
 
 @dataclass(frozen=True)
+class NumberScore:
+    """How far guesses of a noisy column are from the truth: root mean square errors, `error` as measured.
+
+    `expected` is what the guess's formula says of any originals with this spread. `within` is the share of rows whose
+    guess is off by at most `expected`.
+    """
+
+    error: float
+    expected: float
+    within: float
+
+
+@dataclass(frozen=True)
+class NumberAttack:
+    """A column with Gaussian noise, guessed by each release alone and by all together.
+
+    Without a release the mean is the best guess, off by `deviation`. `noise` has the standard deviation of each
+    release's noise, None where a release adds none. Releases in one group of `chains` share a key's noise.
+    """
+
+    name: str
+    rows: int
+    deviation: float
+    alone: tuple[NumberScore | None, ...]
+    together: NumberScore
+    noise: tuple[float | None, ...]
+    chains: tuple[tuple[int, ...], ...]
+    doubtful: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class ShownItem:
+    """An item in baskets that show it: how many do, how many of them hold it, and how many were expected to."""
+
+    item: str
+    shown: int
+    held: int
+    expected: float
+
+
+@dataclass(frozen=True)
+class BasketAttack:
+    """A column of baskets in one release: how often a shown item is held, over all items, and of the most telling one.
+
+    `expected` follows from the shares of the original's baskets of each size that hold an item. `highest` is the
+    largest posterior that any item has in baskets of any one size, and `before` what it was without the release.
+    """
+
+    name: str
+    release: int
+    baskets: int
+    items: int
+    shown: int
+    held: int
+    expected: float
+    worst: ShownItem
+    highest: float
+    before: float
+    gamma: float
+
+
+@dataclass(frozen=True)
 class Attack:
     """The outcome for one table."""
 
@@ -109,6 +194,8 @@ class Attack:
     columns: tuple[ColumnAttack, ...]
     whole_rows: RowAttack
     left_out: tuple[tuple[str, str], ...] = ()
+    numbers: tuple[NumberAttack, ...] = ()
+    baskets: tuple[BasketAttack, ...] = ()
 
 
 class Tally:

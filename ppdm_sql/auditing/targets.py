@@ -1,113 +1,157 @@
-"""Which columns can be guessed, as each release has them."""
+"""Which columns can be guessed value by value, as each release has them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ppdm_sql.auditing.priors import counts_of, drawn, draws_of, release_prior
+import numpy as np
+import pyarrow as pa
+
+from ppdm_sql.auditing.priors import counts_of, draws_of, own_counts, part_counts, release_prior
 from ppdm_sql.auditing.tables import Copy, Original
-from ppdm_sql.errors import ReleaseError
-from ppdm_sql.policy import BoundColumn, PerturbedColumn, ReleasedColumn
-from ppdm_sql.policy.noise import NoisyColumn
-from ppdm_sql.privacy.collusion import Array, Numbers, Prior, log_odds
+from ppdm_sql.auditing.views import DeclaredView, OwnView, PartedView, View, whole_domain, with_priors
+from ppdm_sql.policy import BoundColumn, ReleasedColumn
+from ppdm_sql.policy.binding import OwnColumn
+from ppdm_sql.policy.small_domains import SmallDomainColumn
+from ppdm_sql.privacy.collusion import Prior
 from ppdm_sql.privacy.coupling import Draws
-from ppdm_sql.privacy.gaussian import distortion, distortion_if_independent
 
 PRIORS = ("source", "release")
+GUESSED = (BoundColumn, SmallDomainColumn)
 
 
 @dataclass(frozen=True)
 class Target:
-    """A column, how each release perturbs it (None where one does not), and what the adversary knows of it."""
+    """A column, how each release shows it (None where one does not perturb it so), and how often draws coincide."""
 
     column: ReleasedColumn
-    bounds: tuple[BoundColumn | None, ...]
-    prior: Prior
+    views: tuple[View | None, ...]
     draws: Draws
 
     @property
     def present(self) -> tuple[int, ...]:
         """The releases that perturb it."""
-        return tuple(i for i, bound in enumerate(self.bounds) if bound is not None)
+        return tuple(i for i, view in enumerate(self.views) if view is not None)
 
     @property
-    def first(self) -> BoundColumn:
+    def first(self) -> View:
         """As the first of them has it."""
-        return _known(self.bounds[self.present[0]])
+        return self.view(self.present[0])
 
     @property
     def comparable(self) -> bool:
         """Whether all draw from the same values, so that their copies can be put together."""
-        bounds = [_known(self.bounds[i]) for i in self.present]
-        return len({(bound.mechanism, bound.domain, bound.nulls, bound.weights) for bound in bounds}) == 1
+        kinds = {self.view(i).kind for i in self.present}
+        return len(kinds) == 1 and None not in kinds
+
+    def view(self, release: int) -> View:
+        """The column in one of the releases that perturb it."""
+        found = self.views[release]
+        assert found is not None
+        return found
 
     def retain(self, release: int) -> float:
         """The retention in one of the releases that perturb it."""
-        return _known(self.bounds[release]).retain
+        return self.view(release).retain
 
-    def odds(self, release: int, shown: Numbers) -> Array:
-        """How much likelier a release makes the values that it shows; logarithms."""
-        return log_odds(self.retain(release), drawn(_known(self.bounds[release]), shown))
+    def parted(self) -> dict[int, PartedView]:
+        """The releases that part the table."""
+        return {i: view for i in self.present if isinstance(view := self.view(i), PartedView)}
+
+    def knowing(self, counts: dict[int, np.ndarray]) -> Target:
+        """With what is known of the values of each part, by release."""
+        views = tuple(
+            with_priors(view, counts[i]) if isinstance(view, PartedView) and i in counts else view
+            for i, view in enumerate(self.views)
+        )
+        return replace(self, views=views)
 
 
 def find_targets(
     original: Original, copies: Sequence[Copy], prior: str
 ) -> tuple[list[Target], tuple[tuple[str, str], ...]]:
-    """The columns that some release perturbs, and those that cannot be guessed with the reason."""
+    """The columns that some release perturbs value by value, and those that cannot be guessed with the reason."""
     found, left_out = [], []
-    for column in _perturbed(copies):
-        bounds = tuple(_bound(copy, column.name) for copy in copies)
-        present = [(bound.retain, copy, bound) for copy, bound in zip(copies, bounds, strict=True) if bound is not None]
-        if not present:
-            assert column.perturbed is not None
-            left_out.append((column.name, _why(column.perturbed, copies)))
-            continue
-        values, counts = counts_of(original, present[0][2])
-        if not len(values):
+    for column in perturbed_columns(copies, GUESSED):
+        bounds = [bound_in(copy, column.name, GUESSED) for copy in copies]
+        views = [_view(original, copy, bound) for copy, bound in zip(copies, bounds, strict=True)]
+        known = [(i, view) for i, view in enumerate(views) if view is not None]
+        if not known:
             left_out.append((column.name, "every value is NULL, and stays so"))
             continue
-        _, strongest, bound = max(present, key=lambda each: each[0])
-        known = Prior.from_counts(values, counts) if prior == "source" else release_prior(strongest, bound)
-        assert known is not None
-        found.append(Target(column, bounds, known, draws_of(present[0][2], values, counts)))
-    if not found:
-        raise ReleaseError(f"{copies[0].path!r} has no perturbed column that can be guessed: there is nothing to do.")
+        draws = _draws(original, known[0][1])
+        if prior == "release":
+            believed = _released_priors(copies, dict(known))
+            views = [None if view is None else believed[i] for i, view in enumerate(views)]
+        found.append(Target(column, tuple(views), draws))
     return found, tuple(left_out)
 
 
-def _why(column: PerturbedColumn, copies: Sequence[Copy]) -> str:
-    """Why a column is not guessed value by value; of Gaussian noise, what the best linear guess is left with."""
-    if not isinstance(column, NoisyColumn):
-        return f"guessing does not know the mechanism {column.mechanism!r}"
-    every = [c for copy in copies for c in copy.manifest.perturbed if c.name.casefold() == column.name.casefold()]
-    noisy = [c for c in every if isinstance(c, NoisyColumn)]
-    coupled = len({(c.columns, c.weights) for c in noisy}) == 1
-    share = (distortion if coupled else distortion_if_independent)([c.noise for c in noisy])
-    many = "" if len(noisy) == 1 else ", from all copies together"
-    if not coupled:
-        many += ", which are not coupled"
-    return f"it has Gaussian noise, with which the best linear guess keeps {share:.3g} of the column's variance{many}"
-
-
-def _perturbed(copies: Sequence[Copy]) -> list[ReleasedColumn]:
-    """Every column that some release perturbs, as the first such release has it."""
+def perturbed_columns(copies: Sequence[Copy], kinds: tuple[type, ...]) -> list[ReleasedColumn]:
+    """Every column that some release perturbs in one of these ways, as the first such release has it."""
     found: dict[str, ReleasedColumn] = {}
     for copy in copies:
         for column in copy.manifest.columns:
-            known = found.get(column.name.casefold())
-            if column.perturbed is not None and (known is None or not isinstance(known.perturbed, BoundColumn)):
-                found[column.name.casefold()] = column
+            if isinstance(column.perturbed, kinds):
+                found.setdefault(column.name.casefold(), column)
     return list(found.values())
 
 
-def _bound(copy: Copy, name: str) -> BoundColumn | None:
+def bound_in(copy: Copy, name: str, kinds: tuple[type, ...]) -> BoundColumn | SmallDomainColumn | None:
+    """The column as a release perturbs it."""
     for column in copy.manifest.perturbed:
-        if column.name.casefold() == name.casefold() and isinstance(column, BoundColumn):
+        if column.name.casefold() == name.casefold() and isinstance(column, kinds):
+            assert isinstance(column, BoundColumn | SmallDomainColumn)
             return column
     return None
 
 
-def _known(bound: BoundColumn | None) -> BoundColumn:
-    assert bound is not None
-    return bound
+def _view(original: Original, copy: Copy, bound: BoundColumn | SmallDomainColumn | None) -> View | None:
+    """What somebody sees who knows how common each value is in the original; None where nothing is hidden."""
+    if bound is None:
+        return None
+    if isinstance(bound, OwnColumn):
+        values, counts = own_counts(original, bound)
+        return OwnView(bound, Prior.from_counts(np.arange(len(counts)), counts), values) if len(counts) else None
+    declared = whole_domain(bound) if isinstance(bound, SmallDomainColumn) else bound
+    places, counts = counts_of(original, declared)
+    if not len(places):
+        return None
+    prior = Prior.from_counts(places, counts)
+    if isinstance(bound, SmallDomainColumn):
+        return PartedView(bound, prior, (prior,) * len(bound.parts))
+    return DeclaredView(bound, prior)
+
+
+def _draws(original: Original, view: View) -> Draws:
+    if isinstance(view, DeclaredView):
+        return draws_of(view.bound, *counts_of(original, view.bound))
+    again = float(view.prior.shares @ view.prior.shares)
+    return Draws(again, again)
+
+
+def _released_priors(copies: Sequence[Copy], views: dict[int, View]) -> dict[int, View]:
+    """The same, for somebody who knows the releases alone: of one kind, the most retained tells of all."""
+    found: dict[int, View] = {}
+    for i, view in views.items():
+        if isinstance(view, DeclaredView):
+            alike = [c for c, other in views.items() if other.kind == view.kind]
+            strongest = max(alike, key=lambda c: views[c].retain)
+            best = views[strongest]
+            assert isinstance(best, DeclaredView)
+            known = release_prior(copies[strongest], best.bound)
+            assert known is not None
+            found[i] = replace(view, prior=known)
+        elif isinstance(view, OwnView):
+            values, counts = own_counts(copies[i], view.bound)
+            numbers = view.numbers(repr(copies[i].path), _plain(values))
+            found[i] = replace(view, prior=Prior.from_counts(numbers, counts))
+        else:
+            assert isinstance(view, PartedView)
+            found[i] = with_priors(view, part_counts(copies[i], view.bound))
+    return found
+
+
+def _plain(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values

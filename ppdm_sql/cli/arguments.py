@@ -105,7 +105,8 @@ def _attack(attack: Parser) -> None:
         "--prior",
         choices=("source", "release"),
         default="source",
-        help="how the guesser knows how common values are (source)",
+        help="how the guesser knows how common values are (source); on a fine grid, who knows a release alone is right "
+        "far less often than believed",
     )
     attack.add_argument("--format", choices=("text", "json"), default="text", help="how the outcome is written (text)")
     attack.add_argument("--plot", metavar="PAGE", help="draw the outcome, too: a page, *.html")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ppdm_sql.auditing import Attack, ColumnAttack, attack
+from ppdm_sql.cli.attack_text import baskets_text, mistaken, numbers_text, promises
 from ppdm_sql.cli.output import table
 from ppdm_sql.cli.report import check_packages
 from ppdm_sql.publishing.sources import source_files
@@ -31,7 +32,8 @@ def run(arguments: argparse.Namespace) -> int:
     if page is not None:
         from ppdm_sql.report.attack_page import write_attack  # noqa: PLC0415 - plots are an extra
 
-        write_attack(found, _copies(found) if len(found.releases) > 1 else (), page)
+        said = [*promises(found), *mistaken(found), *(_copies(found) if len(found.releases) > 1 else ())]
+        write_attack(found, said, page)
     return 0
 
 
@@ -53,14 +55,20 @@ def describe(found: Attack) -> str:
         f"{found.table}: {found.rows:,} rows, guessed from {_releases(found.releases)}",
         f"adversary: {ADVERSARY[found.prior]}",
         f"rows matched: {found.matched}",
-        "",
-        "Guessed right, in % of the rows; the commonest value needs no release.",
-        table(_heads(found, several), [_line(column, several) for column in found.columns]),
-        "",
-        _whole(found),
     ]
+    if found.columns:
+        lines += [
+            "",
+            "Guessed right, in % of the rows; the commonest value needs no release.",
+            table(_heads(found, several), [_line(column, several) for column in found.columns]),
+            "",
+            _whole(found),
+            *promises(found),
+            *mistaken(found),
+        ]
     if several:
         lines += _copies(found)
+    lines += numbers_text(found) + baskets_text(found)
     lines += [f"{name} is left out: {reason}." for name, reason in found.left_out]
     return "\n".join(lines)
 
@@ -89,8 +97,10 @@ def _line(column: ColumnAttack, several: bool) -> list[Any]:
 
 def _whole(found: Attack) -> str:
     whole, columns = found.whole_rows, len(found.columns)
+    kind = "tabled" if found.numbers or found.baskets else "perturbed"
+    named = f"{kind} column" if columns == 1 else f"{kind} columns"
     return (
-        f"Of a row's {columns} perturbed column{'s' if columns > 1 else ''}, {whole.mean:.2f} are guessed right on "
+        f"Of a row's {columns} {named}, {whole.mean:.2f} are guessed right on "
         f"average, and all of them in {whole.whole:,} of {found.rows:,} rows."
     )
 
@@ -106,7 +116,7 @@ def _copies(found: Attack) -> list[str]:
 def relation(column: ColumnAttack) -> str:
     """What a column's copies are to each other, in words."""
     if column.together is None:
-        return "the releases draw from different domains; each is guessed by itself."
+        return "the releases draw from different values or in different ways; each is guessed by itself."
     if len(column.chains) == 1 and len(column.chains[0]) == 1:
         return "one release perturbs it."
     doubts = [pair for pair in column.pairs if not (pair.coupling.told and pair.coupling.fits)]
@@ -131,6 +141,9 @@ def _plain(found: Attack) -> dict[str, Any]:
     body = asdict(found)
     for column, plain in zip(found.columns, body["columns"], strict=True):
         plain["baseline"] = column.baseline
+        for promise, each in zip(column.promises, plain["promises"], strict=True):
+            if promise is not None:
+                each["kept"] = promise.kept
         for score, each in [*zip(column.alone, plain["alone"], strict=True), (column.together, plain["together"])]:
             if score is not None:
                 each["share"] = score.share

@@ -82,12 +82,13 @@ def read_baskets(
         size = batch.column("sizes").to_numpy(zero_copy_only=False).astype(np.int64)
         values = batch.column("items")
         if column.code is None:
-            yield Baskets(size, *_listed(values, column))
+            yield Baskets(size, *listed_items(values, column))
         else:
-            yield Baskets(size, *_shown(values, size, column, used))
+            yield Baskets(size, *shown_items(values, size, column, used))
 
 
-def _listed(lists: pa.Array, column: BasketColumn) -> tuple[Integers, Integers]:
+def listed_items(lists: pa.Array, column: BasketColumn) -> tuple[Integers, Integers]:
+    """Where each list begins and ends, and the numbers of its items."""
     lengths = pc.list_value_length(lists).to_numpy(zero_copy_only=False).astype(np.int64)
     flat = lists.flatten()
     if isinstance(column.items, Grid):
@@ -99,7 +100,8 @@ def _listed(lists: pa.Array, column: BasketColumn) -> tuple[Integers, Integers]:
     return np.concatenate(([0], np.cumsum(lengths))), numbers
 
 
-def _shown(seeds: pa.Array, sizes: Integers, column: BasketColumn, used: Integers) -> tuple[Integers, Integers]:
+def shown_items(seeds: pa.Array, sizes: Integers, column: BasketColumn, used: Integers) -> tuple[Integers, Integers]:
+    """The same for seeds, of which only the items in `used` are tried."""
     from ppdm_udfs.codes import Code  # noqa: PLC0415 - only seeds need the kernels
     from ppdm_udfs.seeds import from_binary, shows  # noqa: PLC0415
 

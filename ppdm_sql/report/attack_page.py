@@ -24,9 +24,13 @@ def write_attack(found: Attack, said: Sequence[str], page: Path) -> None:
     """Write the page; `said` are the sentences on how copies are coupled, and `page` was checked before."""
     whole = found.whole_rows
     several = len(found.releases) > 1
-    figures = [_rights(found), _sureness(found)]
-    if several:
+    figures = [_rights(found), _sureness(found)] if found.columns else []
+    if several and found.columns:
         figures.append(_further(found))
+    if found.numbers:
+        figures.append(numbers_figure(found))
+    if found.baskets:
+        figures.append(baskets_figure(found))
     text = render(
         "attack.html",
         title=f"{found.table}: what guessing gets right",
@@ -35,8 +39,10 @@ def write_attack(found: Attack, said: Sequence[str], page: Path) -> None:
         releases=[Path(path).name for path in found.releases],
         matched=found.matched,
         knows="how common each value is in the original" if found.prior == "source" else "the release alone",
-        whole=f"Of a row's {plural(len(found.columns), 'perturbed column')}, {amount(whole.mean)} are guessed right on "
-        f"average, and all of them in {count(whole.whole)} of {count(found.rows)} rows.",
+        whole=f"Of a row's {plural(len(found.columns), 'column')} of values, {amount(whole.mean)} are guessed right on "
+        f"average, and all of them in {count(whole.whole)} of {count(found.rows)} rows."
+        if found.columns
+        else "",
         said=list(said),
         figures=figures,
         left_out=found.left_out,
@@ -62,6 +68,57 @@ def _rights(found: Attack) -> Figure:
         charts.grouped_bars(rows, kinds, "values guessed right"),
         f"Best guessed is {most[0]}: {most[-1]} of its values.",
         ("column", *kinds),
+        table,
+    )
+
+
+def numbers_figure(found: Attack) -> Figure:
+    """Columns with noise: how far guesses are off, as shares of what guessing the mean is off."""
+    several = len(found.releases) > 1
+    kinds = ["the mean alone", "the best single release" if several else "the best guess from the release"]
+    kinds += ["all releases together"] if several else []
+    rows, table = [], []
+    for number in found.numbers:
+        best = min(score.error for score in number.alone if score is not None)
+        errors = [number.deviation, best, *([number.together.error] if several else [])]
+        rows += [
+            {"name": number.name, "kind": k, "value": e / number.deviation} for k, e in zip(kinds, errors, strict=True)
+        ]
+        together = number.together
+        table.append([number.name, *(amount(e) for e in errors), amount(together.expected), percent(together.within)])
+    return Figure(
+        "How far guesses of noisy numbers are off",
+        charts.grouped_bars(rows, kinds, "error, in % of the column's own spread"),
+        "Root mean square errors of the best linear guess. Who has no release guesses the mean, and is off by the "
+        "column's own spread: 100 %.",
+        ("column", *kinds, "expected", "off by no more than expected"),
+        table,
+    )
+
+
+def baskets_figure(found: Attack) -> Figure:
+    """Baskets: how often a shown item is held, of all items and of the most telling one."""
+    kinds = ["a shown item is held", "the most telling item is held where shown"]
+    rows, table = [], []
+    for basket in found.baskets:
+        name = basket.name if len(found.releases) == 1 else f"{basket.name} ({basket.release + 1})"
+        worst = basket.worst
+        shares = [basket.held / max(basket.shown, 1), worst.held / max(worst.shown, 1)]
+        rows += [{"name": name, "kind": k, "value": v} for k, v in zip(kinds, shares, strict=True)]
+        expected = [basket.expected / max(basket.shown, 1), worst.expected / max(worst.shown, 1)]
+        table.append(
+            [
+                name,
+                *(percent(v) for v in (shares[0], expected[0])),
+                worst.item,
+                *(percent(v) for v in (shares[1], expected[1])),
+            ]
+        )
+    return Figure(
+        "How often an item that a basket shows is truly in it",
+        charts.grouped_bars(rows, kinds, "of the baskets that show it"),
+        "The guesser knows how common each item is in the original's baskets of each size.",
+        ("column", "shown items held", "expected", "most telling item", "held", "expected"),
         table,
     )
 

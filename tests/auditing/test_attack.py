@@ -141,7 +141,9 @@ def test_a_second_key_beside_a_path(copy, original):
 
 def test_taking_a_path_for_independent_copies_is_not_what_happens(copy, original, monkeypatch):
     """With the wrong law the confidence would be far from what is right: this is what the comparison is for."""
-    monkeypatch.setattr("ppdm_sql.auditing.guessing.chains", lambda count, coupled: tuple((i,) for i in range(count)))
+    monkeypatch.setattr(
+        "ppdm_sql.auditing.value_guessing.chains", lambda count, coupled: tuple((i,) for i in range(count))
+    )
     found = column(attack([copy(0.3, 0), copy(0.5, 0)], original), "salary").together
     assert not within(found.right, found.expected, found.rows)
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 import ppdm_sql
 from ppdm_sql.cli.main import main
@@ -23,4 +24,7 @@ def test_the_linear_attack_is_told(tmp_path, capsys):
     ppdm_sql.publish(table, policy, to=tmp_path / "r.parquet", key=bytes(32))
     assert main(["attack", str(tmp_path / "r.parquet"), "--source", str(tmp_path / "t.parquet")]) == 0
     told = capsys.readouterr().out
-    assert "pay is left out: it has Gaussian noise, with which the best linear guess keeps 0.5" in told
+    name, alone, error, expected, _ = next(line for line in told.splitlines() if line.startswith("pay")).split("|")
+    assert name.strip() == "pay" and "left out" not in told
+    assert float(error) ** 2 / float(alone) ** 2 == pytest.approx(0.5, abs=0.08)
+    assert float(expected) == pytest.approx(float(error), rel=0.1)
