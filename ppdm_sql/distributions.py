@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -175,9 +175,13 @@ def _by_inversion(engine: Engine, plan: Plan, outcomes: Outcomes) -> tuple[Scann
     def total(branches: Sequence[Branch]) -> Array:
         parts = []
         for branch in branches:
-            if branch.column not in inverted:
-                inverted[branch.column] = invert(scanned.tensor(branch.column), axes)
-            parts.append(outcomes.merge(inverted[branch.column] * branch.cells) * branch.scale)
+            if any(one is not None for one in branch.maps):
+                found = _mapped(scanned.tensor(branch.column), axes, branch.maps)
+            elif branch.column in inverted:
+                found = inverted[branch.column]
+            else:
+                found = inverted[branch.column] = invert(scanned.tensor(branch.column), axes)
+            parts.append(outcomes.merge(found * branch.cells) * branch.scale)
         return sum(parts, start=np.zeros((scanned.groups, *outcomes.shape)))
 
     totals = {i: total(branches) for i, branches in scan.branches.items()}
@@ -202,6 +206,16 @@ def _by_inversion(engine: Engine, plan: Plan, outcomes: Outcomes) -> tuple[Scann
     return scanned, results
 
 
+def _mapped(observed: Array, axes: Sequence[Axis], maps: Sequence[Array | None]) -> Array:
+    """From observed cells to true ones: by the maps, and by inversion along the axes without one."""
+    still = [axis if one is None else replace(axis, retain=1.0) for axis, one in zip(axes, maps, strict=True)]
+    result = invert(observed, still)
+    for place, one in enumerate(maps):
+        if one is not None:
+            result = np.moveaxis(np.tensordot(result, one, axes=(1 + place, 0)), -1, 1 + place)
+    return result
+
+
 class _Spread:
     """Sums over rows of products of weights, from what a row in each observed cell adds to each group."""
 
@@ -215,15 +229,16 @@ class _Spread:
                 f"Unsupported: error bars of groups over {cells:,} cells of perturbed columns. Group by a coarser "
                 "expression, or leave the errors out."
             )
-        inverse = np.ones((1, 1))
-        for axis in axes:
-            inverse = np.kron(inverse, np.linalg.inv(axis.transition()))
-        self.inverse = inverse.reshape(cells, *scanned.shape)
+        self.cells = cells
+        self.inverses = [np.linalg.inv(axis.transition()) for axis in axes]
 
     def effect(self, branch: Branch) -> Array:
         """What one unit in each observed cell adds to each group, shape (cells, groups)."""
-        merged = self.outcomes.merge(self.inverse * branch.cells) * branch.scale
-        return merged.reshape(len(self.inverse), -1)
+        added = np.ones((1, 1))
+        for inverse, own in zip(self.inverses, branch.maps, strict=True):
+            added = np.kron(added, inverse if own is None else own)
+        merged = self.outcomes.merge(added.reshape(self.cells, *self.scanned.shape) * branch.cells) * branch.scale
+        return merged.reshape(self.cells, -1)
 
     def of(self, one: Sequence[Branch], other: Sequence[Branch]) -> Array:
         """The sum over rows of the products of two totals' weights."""

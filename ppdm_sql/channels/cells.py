@@ -42,7 +42,7 @@ class Runs:
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of a column; where rows are grouped by them, each one's labels and values (one array each).
+    """The cells of a column; where labels tell them apart, those of each cell (one array a label).
 
     `runs` says where they lie, for a column with noise.
     """

@@ -36,6 +36,10 @@ def _collect(node: exp.Expr, constants: list[exp.Expr]) -> bool:
         return _collect(node.this, constants)
     if isinstance(node, exp.And | exp.Or):
         return _collect(node.left, constants) and _collect(node.right, constants)
+    if isinstance(node, exp.Case) and node.this is None:
+        outcomes = [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
+        plainly = not any(outcome.find(exp.Column) for outcome in outcomes if outcome is not None)
+        return plainly and all(_collect(branch.this, constants) for branch in node.args["ifs"])
     if isinstance(node, exp.Is):
         return isinstance(node.this.unnest(), exp.Column) and isinstance(node.expression, exp.Null)
     if isinstance(node, COMPARISONS):

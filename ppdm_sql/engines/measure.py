@@ -39,7 +39,7 @@ MAX_LABELS = 65_536
 
 Expressions = Sequence[exp.Expr]
 Asked = tuple[BoundColumn, Expressions, Expressions, Expressions]
-"""A column, the terms that tell its cells apart, the values to be summed, the labels that rows are grouped by."""
+"""A column, the terms that tell its cells apart, the values to be summed, the labels that tell cells apart by value."""
 
 
 def measure(run: Run, table: Callable[[str], pa.Table], columns: Sequence[Asked]) -> list[Cells]:
@@ -54,7 +54,7 @@ def measure(run: Run, table: Callable[[str], pa.Table], columns: Sequence[Asked]
         )
         if cells is not None:
             found[i] = Cells(tuple(sorted(cells, key=_order)))
-        elif labels or (own and values):
+        elif labels:
             found[i] = _labelled(run, table, asked)
         else:
             plain[i] = asked
@@ -77,16 +77,12 @@ def _plain(run: Run, columns: Mapping[int, Asked]) -> dict[int, Cells]:
 
 
 def _labelled(run: Run, table: Callable[[str], pa.Table], asked: Asked) -> Cells:
-    """The cells of a column whose rows are grouped: labels, and values too, tell cells apart."""
+    """The cells of a column whose labels tell cells apart too."""
     column, _, values, labels = asked
     inner = _cells_statement(0, asked, _points(run, asked), len(values))
-    keys = [
-        "ppdm_truth",
-        "ppdm_fixed",
-        *(f"ppdm_l{i}" for i in range(len(labels))),
-        *(f"ppdm_u{i}" for i in range(len(values))),
-    ]
-    order = [*keys[2:], "ppdm_truth"]
+    told = [f"ppdm_l{i}" for i in range(len(labels))]
+    keys = ["ppdm_truth", "ppdm_fixed", *told]
+    order = [*told, "ppdm_truth"]
     totals = "".join(f", sum(ppdm_v{i}) AS ppdm_v{i}" for i in range(len(values)))
     result = table(
         f"SELECT {', '.join(keys)}, CAST(sum(ppdm_w) AS DOUBLE) AS ppdm_weight{totals} FROM ({inner}) "
@@ -94,13 +90,12 @@ def _labelled(run: Run, table: Callable[[str], pa.Table], asked: Asked) -> Cells
     )
     if result.num_rows > MAX_LABELS:
         raise Unsupported(
-            f"Unsupported: {(*labels, *values)[0].sql(dialect='duckdb')}: the domain of {column.name} falls into more "
+            f"Unsupported: {labels[0].sql(dialect='duckdb')}: the domain of {column.name} falls into more "
             f"than {MAX_LABELS:,} groups. Use a coarser expression."
         )
     names = ["ppdm_truth", "ppdm_weight", "ppdm_fixed", *(f"ppdm_v{i}" for i in range(len(values)))]
     rows = zip(*(result.column(name).to_pylist() for name in names), strict=True)
     cells = tuple(_cell(truth, weight, fixed, sums) for truth, weight, fixed, *sums in rows)
-    told = [f"ppdm_l{i}" for i in range(len(labels))] + [f"ppdm_u{i}" for i in range(len(values))]
     return Cells(cells, tuple(result.column(name) for name in told))
 
 
@@ -135,15 +130,15 @@ def _points(run: Run, asked: Asked) -> _Points:
         return _Points(f"SELECT {name}, 1 AS ppdm_w FROM ({column.relation}) UNION ALL {nobody}", numbers)
     if not isinstance(grid, Grid):
         return _Points(f"SELECT ppdm_value AS {name}, ppdm_w FROM ({listed(column)})", numbers)
-    constants = [compared_constants(term) for term in terms]
+    constants = [compared_constants(told) for told in (*terms, *labels)]
     powers = [degree(value) if column.type.family in NUMERIC else None for value in values]
     stretches = all(c is not None for c in constants) and all(power is not None for power in powers)
-    if grid.size > SMALL and stretches and not labels and column.weights is None:
+    if grid.size > SMALL and stretches and column.weights is None:
         ends = cuts(run, column, [value for c in constants for value in c or ()])
         return _stretches(column, grid, ends, [power or 0 for power in powers])
     if grid.size > MAX_ENUMERATED:
-        odd = [t for t, c in zip(terms, constants, strict=True) if c is None]
-        odd += [v for v, power in zip(values, powers, strict=True) if power is None] + list(labels)
+        odd = [told for told, c in zip((*terms, *labels), constants, strict=True) if c is None]
+        odd += [v for v, power in zip(values, powers, strict=True) if power is None] + [*labels, *terms]
         raise Unsupported(
             f"Unsupported: {odd[0].sql(dialect='duckdb')}: the domain of {column.name} has {grid.size:,} values, and "
             f"an expression other than a comparison with constants is evaluated on at most {MAX_ENUMERATED:,}. "
@@ -165,7 +160,7 @@ def _stretches(column: BoundColumn, grid: Grid, ends: Sequence[int], powers: Seq
 
 
 def _cells_statement(axis: int, asked: Asked, points: _Points, width: int) -> str:
-    column, terms, values, labels = asked
+    column, terms, _, labels = asked
     name = quote_name(column.name)
     null = f"SELECT NULL AS {name}, "
     relation = f"SELECT *, FALSE AS ppdm_fixed FROM ({points.relation})"
@@ -180,8 +175,6 @@ def _cells_statement(axis: int, asked: Asked, points: _Points, width: int) -> st
     truths = ", ".join(f"COALESCE(CAST(({term.sql(dialect='duckdb')}) AS UTINYINT), 2)" for term in terms)
     numbers = [f"ppdm_w * {number}" for number in points.numbers] + ["0e0"] * (width - len(points.numbers))
     inner = "".join(f", {number} AS ppdm_v{i}" for i, number in enumerate(numbers))
-    if labels or isinstance(column, OwnColumn):  # then values tell cells apart too
-        inner += "".join(f", ({label.sql(dialect='duckdb')}) AS ppdm_l{i}" for i, label in enumerate(labels))
-        inner += "".join(f", ({value.sql(dialect='duckdb')}) AS ppdm_u{i}" for i, value in enumerate(values))
+    inner += "".join(f", ({label.sql(dialect='duckdb')}) AS ppdm_l{i}" for i, label in enumerate(labels))
     truth = f"concat({truths})" if terms else "''"
     return f"SELECT {axis} AS ppdm_axis, {truth} AS ppdm_truth, ppdm_w, ppdm_fixed{inner} FROM ({relation})"

@@ -107,10 +107,10 @@ class _Collector:
         self.natives: list[exp.Expr] = []
         self.quantiles: list[Asked] = []
         self.hidden = both(*(self.terms.condition(condition) for condition in query.hidden))
-        labels = {i: self.label(key) for i, key in enumerate(query.keys) if query.perturbed_in(key)}
-        self.labels = {i: label for i, label in labels.items() if i not in query.absent}
+        blurred = [i for i, key in enumerate(query.keys) if query.perturbed_in(key)]
+        self.labels = {i: self.label(query.keys[i]) for i in blurred if i not in query.absent}
         self.unperturbed = all(column.exact for column in query.manifest.perturbed)
-        self.domain_groups = bool(labels)  # of any grouping set: an aggregate must mean the same in all of them
+        self.domain_groups = bool(blurred)  # of any grouping set: an aggregate must mean the same in all of them
 
     def present(self) -> int | None:
         """The total that tells whether a group has a row, where no perturbation blurs it; else groups are shown."""

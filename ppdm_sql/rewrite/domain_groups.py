@@ -1,12 +1,15 @@
 """Grouping by perturbed columns: what to scan, and how sums over observed cells become totals of the true groups.
 
 Rows are grouped by the cells of the columns they are grouped by. Everything else about a row enters by its weight, so
-only those columns' axes are left to invert. Where a condition or a summed value is on such a column too, its cells are
-told apart as well, and each part of a total keeps the cells that it holds for.
+only those columns' axes are left to invert. Where a condition is on such a column too, its cells are told apart as
+well, and each part of a total keeps the cells that it holds for. Where a value v of such a column is summed, a row
+adds (v [in cell] - (1 - p) E[v in cell]) / p to each cell: the sums of v by observed cell are one part of the total,
+and the rows themselves, whatever cell they are in, the other.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterator
@@ -22,7 +25,7 @@ from ppdm_sql.rewrite.plan import Plan, PlannedAxis, PlannedProduct, PlannedTota
 from ppdm_sql.rewrite.query import Value
 from ppdm_sql.rewrite.scan import Scan, cell_name, conjunction, count_rows, inner, key_name, named
 from ppdm_sql.rewrite.states import GROUP, cell_number, rank, solved_axes
-from ppdm_sql.rewrite.weights import RowWeights
+from ppdm_sql.rewrite.weights import RowWeights, drawn_mean, value_inside
 
 Tensor = npt.NDArray[np.float64]
 CELLS = "ppdm_cells"
@@ -31,11 +34,15 @@ CELLS = "ppdm_cells"
 
 @dataclass(frozen=True)
 class Branch:
-    """Part of a total: a scan column, and over the cells of the key axes what one unit of it adds there."""
+    """Part of a total: a scan column, and over the cells of the key axes what one unit of it adds there.
+
+    `maps` has for each key axis what a unit in an observed cell adds to the true ones, where that is not the inverse.
+    """
 
     column: str
     scale: float
     cells: Tensor
+    maps: tuple[Tensor | None, ...]
 
 
 @dataclass(frozen=True)
@@ -85,18 +92,48 @@ def _branches(
         for formula, cells in _restrictions(plan, product.formula):
             if formula == FALSE:
                 continue
-            worth = [_value_of_cells(plan, value) for value in own]
             weight = weights.of_product(PlannedProduct(formula, rest, product.factor, product.powers))
-            body = weight.body
-            column = scan.add(exp.Sum(this=body)).name
-            bodies[column] = body
-            yield Branch(column, weight.scale, cells * math.prod(worth))
+            worth = [_value_of_cells(plan, value) for value in own if plan.axes[value.axis].told_values]
+            summed = [_summed(plan, value, cells) for value in own if not plan.axes[value.axis].told_values]
+            for parts in itertools.product(*summed):
+                factors = [part.factor for part in parts if part.factor is not None]
+                body = functools.reduce(lambda one, other: exp.Mul(this=one, expression=other), factors, weight.body)
+                column = scan.add(exp.Sum(this=body)).name
+                bodies[column] = body
+                maps = {part.axis: part.map for part in parts}
+                yield Branch(column, weight.scale, cells * math.prod(worth), tuple(maps.get(axis) for axis in keys))
+
+
+@dataclass(frozen=True)
+class _Summed:
+    """Part of a summed value of a key axis: a factor of rows, and what a row in an observed cell adds to true ones."""
+
+    axis: int
+    map: Tensor
+    factor: exp.Expr | None = None
+
+
+def _summed(plan: Plan, value: Value, cells: Tensor) -> tuple[_Summed, ...]:
+    """The values of the rows that were observed in a cell, and what draws are expected to have added there."""
+    axis = plan.axes[value.axis]
+    others = tuple(place for place, key in enumerate(plan.key_axes) if key != value.axis)
+    inside = frozenset(np.nonzero(cells.any(axis=others))[0].tolist())
+    retain, fixed = axis.axis.retain, list(axis.axis.fixed)
+    kept = np.eye(len(axis.cells)) / retain
+    kept[fixed, fixed] = 1.0
+    seen = _Summed(value.axis, kept, value_inside(axis, value.index, inside))
+    if retain == 1:
+        return (seen,)
+    means = [drawn_mean(axis, value.index, [cell] if cell in inside else []) for cell in range(len(axis.cells))]
+    drawn = np.tile(np.array(means) * -(1 - retain) / retain, (len(axis.cells), 1))
+    drawn[fixed, :] = drawn[:, fixed] = 0.0
+    return seen, _Summed(value.axis, drawn)
 
 
 def _value_of_cells(plan: Plan, value: Value) -> Tensor:
     """A value in each cell of its axis, which it tells apart, shaped to multiply a tensor over the key axes."""
     axis = plan.axes[value.axis]
-    values = axis.label_values[len(axis.labels) + value.index].to_pylist()
+    values = axis.label_values[len(axis.labels) - len(axis.values) + value.index].to_pylist()
     shape = [1] * len(plan.key_axes)
     shape[plan.key_axes.index(value.axis)] = len(values)
     return np.array([number or 0.0 for number in values]).reshape(shape)
@@ -165,7 +202,7 @@ def telling(axis: PlannedAxis) -> tuple[exp.Expr, ...]:
     """The expressions that together tell the cells of a key axis apart."""
     assert axis.column is not None
     null = exp.Is(this=exp.column(exp.to_identifier(axis.column.name, quoted=True)), expression=exp.Null())
-    return (*axis.labels, *axis.values, *axis.terms, *([null] if axis.axis.fixed else []))
+    return (*axis.labels, *axis.terms, *([null] if axis.axis.fixed else []))
 
 
 def cells_table(axis: PlannedAxis) -> pa.Table:

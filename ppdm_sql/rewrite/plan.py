@@ -45,7 +45,11 @@ class Measuring(Protocol):
 
 @dataclass(frozen=True)
 class PlannedAxis:
-    """An axis whose cells are known."""
+    """An axis whose cells are known.
+
+    `labels` tell its cells apart as `terms` do, and `label_values` are theirs in each cell; with `told_values`, the
+    last labels are the values.
+    """
 
     axis: Axis
     cells: tuple[Cell, ...]
@@ -56,6 +60,7 @@ class PlannedAxis:
     label_values: tuple[Any, ...] = ()
     noisy: NoisyColumn | None = None
     runs: Runs | None = None
+    told_values: bool = False
 
     def test(self, inside: frozenset[int]) -> exp.Expr:
         """SQL that is TRUE where the row lies in one of the cells, and FALSE or NULL elsewhere."""
@@ -65,7 +70,7 @@ class PlannedAxis:
         whole = [i for i, term in enumerate(self.terms) if self.true_cells(i) == inside]
         if whole:
             return self.terms[whole[0]].copy()
-        tests = [self._cell_test(cell) for cell in sorted(inside)]
+        tests = [self._cell_test(cell) for cell in dict.fromkeys(self._told(i) for i in sorted(inside))]
         return grouped(disjunction(tests))
 
     def true_cells(self, term: int) -> frozenset[int]:
@@ -76,19 +81,23 @@ class PlannedAxis:
         """Whether the cells hold every value that can be drawn: then perturbation moves no row in or out."""
         return self.column is not None and all(i in inside or cell.fixed for i, cell in enumerate(self.cells))
 
-    def _cell_test(self, index: int) -> exp.Expr:
-        """The shortest run of conditions on terms that only this cell meets."""
-        cell = self.cells[index]
-        rivals = [c for i, c in enumerate(self.cells) if i != index and c.fixed == cell.fixed]
+    def _told(self, index: int) -> tuple[tuple[bool | None, ...], bool]:
+        """What conditions tell of a cell, which it may share with other cells under labels."""
+        return self.cells[index].truth, self.cells[index].fixed
+
+    def _cell_test(self, told: tuple[tuple[bool | None, ...], bool]) -> exp.Expr:
+        """The shortest run of conditions on terms that only such cells meet."""
+        truth, fixed = told
+        rivals = [c for c in self.cells if c.truth != truth and c.fixed == fixed]
         tests: list[exp.Expr] = []
         if any(c.fixed for c in self.cells):
             assert self.column is not None
             null = exp.Is(this=exp.column(exp.to_identifier(self.column.name, quoted=True)), expression=exp.Null())
-            tests.append(null if cell.fixed else exp.Not(this=null))
+            tests.append(null if fixed else exp.Not(this=null))
         while rivals:
-            term = max(range(len(self.terms)), key=lambda t: sum(c.truth[t] is not cell.truth[t] for c in rivals))
-            rivals = [c for c in rivals if c.truth[term] is cell.truth[term]]
-            tests.append(_truth_test(self.terms[term], cell.truth[term]))
+            term = max(range(len(self.terms)), key=lambda t: sum(c.truth[t] is not truth[t] for c in rivals))
+            rivals = [c for c in rivals if c.truth[term] is truth[term]]
+            tests.append(_truth_test(self.terms[term], truth[term]))
         return conjunction(tests) if len(tests) < 2 else grouped(conjunction(tests))
 
     @property
@@ -249,8 +258,9 @@ def _missed_a_column(error: QueryError) -> bool:
 
 def _plan(query: Query, engine: Measuring) -> Plan:
     query = _with_source(query)
+    own = any(isinstance(axis.column, OwnColumn) for axis in query.axes)  # its values and others' are told apart
     columns = [
-        (axis.column, axis.terms, axis.values, axis.labels)
+        (axis.column, axis.terms, axis.values, _telling(axis, own))
         for axis in query.axes
         if isinstance(axis.column, BoundColumn) and axis.partner is None
     ]
@@ -275,13 +285,22 @@ def _plan(query: Query, engine: Measuring) -> Plan:
         else:
             found = next(measured)
             channel = column_axis(axis.column, found.cells)
-            asked = (axis.terms, axis.column, axis.values, axis.labels)
-            axes.append(PlannedAxis(channel, found.cells, *asked, found.labels))
+            asked = (axis.terms, axis.column, axis.values, _telling(axis, own))
+            axes.append(PlannedAxis(channel, found.cells, *asked, found.labels, told_values=own))
     counts = [len(axis.cells) for axis in axes]
     totals = tuple(PlannedTotal(tuple(_settled(total, axes, counts))) for total in query.totals)
     possible = simplify(_settle(query.condition, axes), counts)
     noisy = any(axis.noisy is not None for axis in axes)
     return Plan(query, tuple(axes), totals, DECONVOLUTION if noisy else _method(query, axes, totals), possible)
+
+
+def _telling(axis: QueryAxis, own: bool) -> tuple[exp.Expr, ...]:
+    """The labels that tell the cells of an axis apart by value.
+
+    Beside a distribution that is read off the release, the values that are summed are among them.
+    """
+    told = own and (isinstance(axis.column, OwnColumn) or bool(axis.labels))
+    return (*axis.labels, *(axis.values if told else ()))
 
 
 def _with_source(query: Query) -> Query:

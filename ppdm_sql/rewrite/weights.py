@@ -8,7 +8,7 @@ column's cells first, so that every product has each column once.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -117,11 +117,8 @@ class RowWeights:
             return self.joint(axis, inside, value.index)
         assert axis.column is not None
         retain = axis.axis.retain
-        shift = (1 - retain) * math.fsum(axis.cells[i].sums[value.index] for i in inside) / total_weight(axis.cells)
-        if not math.isfinite(shift):
-            text = axis.values[value.index].sql(dialect="duckdb")
-            raise Unsupported(f"Unsupported: {text} is infinite somewhere in the domain of {axis.column.name}.")
-        body = _value_inside(axis, value.index, inside)
+        shift = (1 - retain) * drawn_mean(axis, value.index, inside)
+        body = value_inside(axis, value.index, inside)
         if retain == 1:
             return Weight(1.0, body, 1)
         shifted = exp.Paren(this=exp.Sub(this=body, expression=self.constant(shift)))
@@ -185,7 +182,7 @@ class RowWeights:
         cells = sorted(inside)
         body = self.indicator(axis.test(inside), axis.nullable)
         if value is not None:
-            body = _value_inside(axis, value, inside)
+            body = value_inside(axis, value, inside)
         a, b = axis.columns
         first, second = axis.joint.margins
         over_b, over_a = first.mean(cells, value), second.mean(cells, value)
@@ -288,7 +285,17 @@ def _null(column: BoundColumn) -> exp.Expr:
     return exp.Is(this=exp.column(exp.to_identifier(column.name, quoted=True)), expression=exp.Null())
 
 
-def _value_inside(axis: PlannedAxis, index: int, inside: frozenset[int]) -> exp.Expr:
+def drawn_mean(axis: PlannedAxis, index: int, inside: Iterable[int]) -> float:
+    """The mean over draws of a value where it lies in some cells, and 0 elsewhere."""
+    mean = math.fsum(axis.cells[i].sums[index] for i in inside) / total_weight(axis.cells)
+    if not math.isfinite(mean):
+        assert axis.column is not None
+        text = axis.values[index].sql(dialect="duckdb")
+        raise Unsupported(f"Unsupported: {text} is infinite somewhere in the domain of {axis.column.name}.")
+    return mean
+
+
+def value_inside(axis: PlannedAxis, index: int, inside: frozenset[int]) -> exp.Expr:
     """The value where the row lies in some cells, else 0."""
     body: exp.Expr = exp.Coalesce(this=axis.values[index].copy(), expressions=[number(0.0)])
     if len(inside) < len(axis.cells):

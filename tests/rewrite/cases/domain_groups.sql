@@ -49,3 +49,11 @@ SELECT age // 10 AS d, count(*) AS n FROM people GROUP BY d HAVING count(*) > 10
 SELECT upper(grade::VARCHAR) AS g, 100.0 * count(*) FILTER (WHERE married) / count(*) AS share FROM people GROUP BY grade ORDER BY grade;
 --! case: bounds of groups of a perturbed column
 SELECT grade, count(*), ppdm_low(count(*)), ppdm_high(count(*)), ppdm_error(count(*)) FROM people GROUP BY grade ORDER BY grade;
+--! case: few groups of a large domain beside its sum
+SELECT wage > 200 AS much, sum(wage) AS s, avg(wage) AS m, count(*) AS n FROM people GROUP BY much ORDER BY much;
+--! case: few groups of a large domain, a sum and conditions of it
+SELECT salary > 30000 AS much, sum(salary) AS s, sum(1 / salary) FILTER (WHERE salary > 100) AS i FROM people WHERE salary < 60000 GROUP BY much ORDER BY much;
+--! case: groups of two columns beside the sum of their product
+SELECT wage > 200 AS much, age // 20 AS score, sum(wage * age) AS s FROM people WHERE hours > 20 GROUP BY much, score ORDER BY much, score;
+--! case: groups of a column with NULLs beside its sum
+SELECT education > 8 AS much, sum(education) AS s, sum(coalesce(education, 2)) AS c, count(education) AS n FROM people GROUP BY much ORDER BY much;

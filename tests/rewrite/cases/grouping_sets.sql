@@ -58,3 +58,7 @@ SELECT count(*) FROM people WHERE age > 30 GROUP BY CUBE (sex, region, weight, i
 --! case: an exact ROLLUP
 SELECT sex, count(*) AS n, min(weight) AS w FROM people GROUP BY ROLLUP (sex) ORDER BY n;
 --! untouched
+--! case: a condition on a column that only some sets group by
+SELECT age // 10 AS decade, sum(CASE WHEN age > 30 THEN 2 ELSE weight END) AS s FROM people GROUP BY ROLLUP (decade) ORDER BY decade;
+--! case: few groups of a large domain and their total
+SELECT wage > 200 AS much, sum(wage) AS s FROM people GROUP BY ROLLUP (much) ORDER BY much;
