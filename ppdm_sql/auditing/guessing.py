@@ -72,7 +72,7 @@ def attack(
         numbers, nameless = guess_numbers(rows, prior)
         baskets = guess_baskets(rows)
     left_out += nameless
-    if not (columns or numbers or baskets):
+    if not (columns or numbers or baskets or left_out):
         raise ReleaseError(f"{copies[0].path!r} has no perturbed column that can be guessed: there is nothing to do.")
     paths = tuple(copy.path for copy in copies)
     return Attack(

@@ -55,6 +55,19 @@ def row_variance(retain: ArrayLike, share: ArrayLike, selectivity: ArrayLike) ->
     return np.maximum(variance, 0.0)
 
 
+def own_count_error(rows: int, retain: float, selectivity: float) -> float:
+    """The same for one column whose replacements are drawn among all of its own values: the count is the release's.
+
+    A row that is counted leaves with (1 - p)(1 - s), another one enters with (1 - p) s.
+
+    >>> round(own_count_error(10_000, 0.3, 0.5), 6)
+    0.00477
+    """
+    leaves, enters = (1 - retain) * (1 - selectivity), (1 - retain) * selectivity
+    variance = selectivity * leaves * (1 - leaves) + (1 - selectivity) * enters * (1 - enters)
+    return float(np.sqrt(variance / rows))
+
+
 def states_error(retain: ArrayLike, share: ArrayLike, counts: ArrayLike) -> float:
     """The standard error of a count when the original is known; no independence is assumed.
 

@@ -64,9 +64,11 @@ def _share(field: str, title: str, top: float = 1.0) -> dict[str, Any]:
 
 def before_and_after(rows: Sequence[dict[str, Any]], marked: Sequence[dict[str, Any]]) -> Markup:
     """Curves over what was likely before; each row has before, after, line; marked points have a label too."""
-    lines = ["at most", "at least", "nothing learnt"]
-    colour = alt.Color("line:N", scale=alt.Scale(domain=lines, range=[ORANGE, BLUE, GREY]))
-    dashes = alt.StrokeDash("line:N", scale=alt.Scale(domain=lines, range=[[1, 0], [1, 0], [4, 4]]))
+    styles = {"at most": (ORANGE, [1, 0]), "at least": (BLUE, [1, 0]), "nothing learnt": (GREY, [4, 4])}
+    shown = {row["line"] for row in rows}
+    lines = [line for line in styles if line in shown]
+    colour = alt.Color("line:N", scale=alt.Scale(domain=lines, range=[styles[line][0] for line in lines]))
+    dashes = alt.StrokeDash("line:N", scale=alt.Scale(domain=lines, range=[styles[line][1] for line in lines]))
     x, y = alt.X(**_share("before", "likely before")), alt.Y(**_share("after", "likely after"))
     curves = alt.Chart(_data(rows)).mark_line(strokeWidth=2.5).encode(x=x, y=y, color=colour, strokeDash=dashes)
     points = alt.Chart(_data(marked)).mark_point(size=70, filled=True, color=ORANGE, opacity=1).encode(x=x, y=y)
@@ -93,7 +95,12 @@ def seen_and_true(rows: Sequence[dict[str, Any]], safe: float | None) -> Markup:
     return draw(alt.layer(*layers), HEIGHT + 50)
 
 
-def privacy_and_error(rows: Sequence[dict[str, Any]], chosen: dict[str, Any], title: str) -> Markup:
+def privacy_and_error(
+    rows: Sequence[dict[str, Any]],
+    chosen: dict[str, Any],
+    title: str,
+    cost: str = "a count is right to ± % of the rows",
+) -> Markup:
     """The curve of what can be had, and the point that was chosen; rows have privacy and error."""
     top = max(min(max(row["error"] for row in rows), chosen["error"] * 4), chosen["error"] * 1.3)
     shown = [row for row in rows if row["error"] <= top]
@@ -101,14 +108,17 @@ def privacy_and_error(rows: Sequence[dict[str, Any]], chosen: dict[str, Any], ti
     x = alt.X(**_share("privacy", title))
     y = alt.Y(
         "error:Q",
-        title="a count is right to ± % of the rows",
+        title=cost,
         scale=alt.Scale(domain=[0, top], nice=True),
         axis=alt.Axis(format=".2~%", tickCount=5),
     )
     line = alt.Chart(_data(shown)).mark_line(strokeWidth=2.5, color=BLUE).encode(x=x, y=y, order="retain:Q")
     point = alt.Chart(_data([chosen])).mark_point(size=90, filled=True, color=ORANGE, opacity=1).encode(x=x, y=y)
-    # The curve falls: above it to the right there is room, and below it to the left.
+    # Where the curve falls there is room above it to the right, and below it to the left; where it rises, to the left.
     place: dict[str, Any] = {"align": "right", "dx": -9, "dy": 13} if left else {"align": "left", "dx": 9, "dy": -9}
+    ends = sorted(rows, key=lambda row: row["privacy"])
+    if ends[0]["error"] < ends[-1]["error"]:
+        place = {"align": "right", "dx": -9, "dy": -9}
     words = alt.Chart(_data([chosen])).mark_text(**place, color=INK, fontWeight="bold")
     return draw(alt.layer(line, point, words.encode(x=x, y=y, text="label:N")))
 
@@ -147,7 +157,7 @@ def estimates(rows: Sequence[dict[str, Any]]) -> Markup:
     return draw(alt.layer(zero, spans, points), 100 + 22 * len(rows))
 
 
-def grouped_bars(rows: Sequence[dict[str, Any]], kinds: Sequence[str], title: str) -> Markup:
+def grouped_bars(rows: Sequence[dict[str, Any]], kinds: Sequence[str], title: str, top: float = 1.0) -> Markup:
     """Several bars a name, one a kind; rows have name, kind and value."""
     order = list(dict.fromkeys(row["name"] for row in rows))
     palette = [GREY, BLUE, ORANGE, "#3b7d4f", "#8b5fa8"]
@@ -156,7 +166,7 @@ def grouped_bars(rows: Sequence[dict[str, Any]], kinds: Sequence[str], title: st
         alt.Chart(_data(rows))
         .mark_bar()
         .encode(
-            x=alt.X(**_share("value", title)),
+            x=alt.X(**_share("value", title, top)),
             y=alt.Y("name:N", title=None, sort=order, axis=alt.Axis(labelLimit=120, ticks=False, domain=False)),
             yOffset=alt.YOffset("kind:N", sort=list(kinds)),
             color=colour,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ppdm_sql.policy import BoundColumn
+from ppdm_sql.policy.binding import OwnColumn
 from ppdm_sql.policy.domain_words import describe_value
 from ppdm_sql.policy.mechanisms import MECHANISMS
 from ppdm_sql.privacy.accuracy import count_error
@@ -19,6 +20,7 @@ from ppdm_sql.privacy.statements import LIKELY, UNLIKELY, percent, statements
 from ppdm_sql.privacy.subsets import safe_relative_prior, seen_posterior
 from ppdm_sql.report import charts
 from ppdm_sql.report.figures import Figure
+from ppdm_sql.report.mechanisms import told
 from ppdm_sql.report.subject import Perturbed
 from ppdm_sql.report.words import amount, chance, count
 
@@ -53,8 +55,8 @@ class ColumnPage:
 def column_page(column: Perturbed, rows: int) -> ColumnPage:
     """All that can be said of a column; of mechanisms without a channel, what they say of themselves."""
     bound = column.bound
-    if not isinstance(bound, BoundColumn):
-        return _other_page(column)
+    if not isinstance(bound, BoundColumn) or isinstance(bound, OwnColumn):
+        return _other_page(column, rows)
     said = MECHANISMS[column.mechanism].describe(bound)
     notes = [f"Domain: {said.domain} ({bound.size:,} values{', NULL among them' if bound.nulls == 'value' else ''})."]
     if column.guessed:
@@ -73,26 +75,30 @@ def column_page(column: Perturbed, rows: int) -> ColumnPage:
     )
 
 
-def _other_page(column: Perturbed) -> ColumnPage:
-    """A mechanism that no value's chances are known of here: its own words, and what its gamma promises."""
+def _other_page(column: Perturbed, rows: int) -> ColumnPage:
+    """Another mechanism: its own words, what is known of its values' chances, and what its gamma promises."""
     kept, words, gamma = "", list(column.words), column.gamma
+    more = told(column.bound, rows)
     if column.bound is not None:
         said = MECHANISMS[column.mechanism].describe(column.bound)
         kept = said.kept
         words = words or [f"Domain: {said.domain}."]
     if gamma is None:
-        promise = ("There is no bound on what somebody can learn who knew something before.",)
-        return ColumnPage(column.name, column.mechanism, kept, (), promise, tuple(words), (), strong=False)
+        promise = more.promises or ("There is no bound on what somebody can learn who knew something before.",)
+        return ColumnPage(
+            column.name, column.mechanism, kept, more.transition, promise, tuple(words), more.figures, strong=False
+        )
     strong = not math.isinf(gamma) and excludes_breach(gamma, UNLIKELY, LIKELY)
     most = min(float(highest_posterior(gamma, UNLIKELY)), NEARLY)
     promises = (
+        *more.promises,
         f"One original makes an output at most {amount(gamma)} times as likely as another that is possible beside the "
         "exact columns of its row.",
         "Whatever is known before, the exact columns included: what was 10 % likely becomes at most "
         f"{percent(most)} likely.",
     )
-    figures = (_before_and_after(column.name, gamma),) if strong else ()
-    return ColumnPage(column.name, column.mechanism, kept, (), promises, tuple(words), figures, strong)
+    figures = (*((_before_and_after(column.name, gamma),) if strong else ()), *more.figures)
+    return ColumnPage(column.name, column.mechanism, kept, more.transition, promises, tuple(words), figures, strong)
 
 
 def _transition(bound: BoundColumn) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ppdm_sql.policy import BoundColumn
 from ppdm_sql.report.subject import Subject
 from ppdm_sql.report.words import listed
 
@@ -50,7 +49,7 @@ def limits(subject: Subject) -> tuple[tuple[str, str], ...]:
             f"{which} {verb} released as {'they are' if verb == 'are' else 'it is'}. Together they may name a "
             "person, and they may foretell a perturbed column.",
         ))  # fmt: skip
-    kept = [c.name for c in subject.perturbed if isinstance(c.bound, BoundColumn) and c.bound.nulls == "keep"]
+    kept = [c.name for c in subject.perturbed if getattr(c.bound, "nulls", None) == "keep"]
     if kept:
         found.append(("NULLs", f"Which rows have no value stays visible in {listed(kept)}."))
     if subject.identity is not None and not subject.identity:

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from ppdm_sql.auditing import Attack, Audit
 from ppdm_sql.auditing.dependence import Dependence
 from ppdm_sql.auditing.heaping import CERTAIN, Heap
+from ppdm_sql.auditing.scores import Promise
 from ppdm_sql.auditing.uniqueness import Uniqueness
 from ppdm_sql.privacy.statements import percent
 from ppdm_sql.report import charts
+from ppdm_sql.report.attack_page import baskets_figure, numbers_figure
 from ppdm_sql.report.figures import Figure
 from ppdm_sql.report.queries import Answer
 from ppdm_sql.report.words import amount, count, listed, plural
@@ -36,6 +38,8 @@ class Measured:
     findings: tuple[Finding, ...]
     fine: tuple[str, ...]
     guesses: tuple[tuple[str, str, str, str], ...]
+    further: tuple[Figure, ...] = ()
+    said: tuple[str, ...] = ()
 
 
 def measured(answers: Sequence[Answer], attack: Attack | None, audit: Audit) -> Measured:
@@ -47,7 +51,24 @@ def measured(answers: Sequence[Answer], attack: Attack | None, audit: Audit) -> 
         *_alone(audit.uniqueness),
     )
     drawn = _estimates(answers), _guesses(attack)
-    return Measured(tuple(answers), rows, *drawn, findings, _fine(audit), _guess_rows(attack))
+    further: list[Figure] = []
+    said: list[str] = []
+    if attack is not None:
+        further += [numbers_figure(attack)] if attack.numbers else []
+        further += [baskets_figure(attack)] if attack.baskets else []
+        said = [_kept(column.name, promise) for column in attack.columns for promise in column.promises if promise]
+        said += [f"{name} is not guessed: {reason}." for name, reason in attack.left_out]
+    return Measured(
+        tuple(answers), rows, *drawn, findings, _fine(audit), _guess_rows(attack), tuple(further), tuple(said)
+    )
+
+
+def _kept(name: str, promise: Promise) -> str:
+    shown = f" Where it is shown it is true in {count(promise.right)} of {count(promise.rows)} rows."
+    return (
+        f"{name}: the protected value that is told best becomes {percent(promise.highest)} likely in its part; "
+        f"promised is below {percent(promise.rho2)}.{shown if promise.rows else ''}"
+    )
 
 
 def _number(answer: Answer, value: float) -> str:
@@ -88,7 +109,7 @@ def _estimates(answers: Sequence[Answer]) -> Figure | None:
 
 
 def _guesses(attack: Attack | None) -> Figure | None:
-    if attack is None:
+    if attack is None or not attack.columns:
         return None
     kinds = ("the commonest value, without the release", "the best guess from the release")
     rows = []

@@ -7,13 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ppdm_sql.auditing.tables import SCANNED, Original
+from ppdm_sql.auditing.views import whole_domain
 from ppdm_sql.connection import Connection
 from ppdm_sql.engines.domains import constant
-from ppdm_sql.engines.quoting import quote_name
+from ppdm_sql.engines.quoting import quote_name, quote_text
 from ppdm_sql.errors import PpdmError
-from ppdm_sql.policy import BoundColumn, Manifest, ReleasedColumn
+from ppdm_sql.policy import BoundColumn, Manifest, PerturbedColumn, ReleasedColumn
+from ppdm_sql.policy.basket_column import BasketColumn
+from ppdm_sql.policy.binding import OwnColumn
 from ppdm_sql.policy.domain import Grid
 from ppdm_sql.policy.domain_words import describe_point
+from ppdm_sql.policy.noise import NoisyColumn
+from ppdm_sql.policy.small_domains import SmallDomainColumn
 
 MOST_COUNTS = 6
 MOST_MEANS = 3
@@ -36,7 +41,8 @@ class Answer:
     @property
     def held(self) -> bool:
         """Whether the interval holds the truth."""
-        return self.low <= self.truth <= self.high
+        rounding = 1e-9 * abs(self.truth)  # a swapped column's counts are exact, up to how they are added up
+        return self.low - rounding <= self.truth <= self.high + rounding
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ def ask(con: Connection, original: Original, manifest: Manifest) -> tuple[Answer
     """The answers; queries that a mechanism does not allow are left out."""
     con.execute("SET ppdm_errors = 'columns'")
     select = ", ".join(
-        f"CAST({quote_name(original.name(c.name))} AS {c.type.name}) AS {quote_name(c.name)}"
+        f"CAST({quote_name(original.name(c.name))} AS {_type(c)}) AS {quote_name(c.name)}"
         for c in _needed(original, manifest)
     )
     found = []
@@ -71,19 +77,26 @@ def ask(con: Connection, original: Original, manifest: Manifest) -> tuple[Answer
 
 
 def _needed(original: Original, manifest: Manifest) -> list[ReleasedColumn]:
-    """What queries may name: of mechanisms that conditions know, and of types that need no care."""
-    kept = [c for c in manifest.columns if isinstance(c.perturbed, BoundColumn) or c.perturbed is None]
-    return [c for c in kept if c.type.family != "other" and c.name.casefold() in original.names]
+    """What queries may name: perturbed columns, and exact ones of types that need no care."""
+    kept = [c for c in manifest.columns if c.perturbed is not None or c.type.family != "other"]
+    return [c for c in kept if c.name.casefold() in original.names]
+
+
+def _type(column: ReleasedColumn) -> str:
+    """The original's type: baskets may be released as seeds."""
+    bound = column.perturbed
+    return f"{bound.item_type.name}[]" if isinstance(bound, BasketColumn) else column.type.name
 
 
 def questions(original: Original, manifest: Manifest) -> Iterator[Question]:
     """Counts by one column each, means, counts by two and three columns, and by a group of an exact column."""
     bounds = [c for c in manifest.perturbed if isinstance(c, BoundColumn) and c.domain.size > 1]
-    conditions = [_condition(bound) for bound in bounds]
+    conditions = [found for c in manifest.perturbed if (found := _condition_on(original, c)) is not None]
     for words, sql in conditions[:MOST_COUNTS]:
         yield _count([(words, sql)])
+    noisy = [c for c in manifest.perturbed if isinstance(c, NoisyColumn)]
     numeric = [bound for bound in bounds if bound.type.family in ("integer", "decimal", "real")]
-    for bound in numeric[:MOST_MEANS]:
+    for bound in [*noisy, *numeric][:MOST_MEANS]:
         name = bound.name
         yield Question(
             f"the mean of {name}", f"SELECT avg({_braced(quote_name(name))}) AS n FROM {{table}}", count=False
@@ -101,6 +114,36 @@ def _count(conditions: Sequence[tuple[str, str]]) -> Question:
     return Question(
         f"rows with {words}", f"SELECT count(*) AS n FROM {{table}} WHERE {' AND '.join(s for _, s in conditions)}"
     )
+
+
+def _condition_on(original: Original, column: PerturbedColumn) -> tuple[str, str] | None:
+    """What a count asks of a column, by its mechanism; None where nothing can be asked of it."""
+    if isinstance(column, OwnColumn):
+        return _commonest(original, column)
+    if isinstance(column, SmallDomainColumn):
+        column = whole_domain(column)
+    if isinstance(column, BoundColumn):
+        return _condition(column) if column.domain.size > 1 else None
+    name = _braced(quote_name(column.name))
+    if isinstance(column, NoisyColumn):
+        return f"{column.name} above {column.centre:g}", f"{name} > {column.centre:g}"
+    if isinstance(column, BasketColumn) and not column.cut:  # answers are of baskets as they were cut
+        item = column.item(0)
+        return f"{item} in {column.name}", f"list_contains({name}, {_braced(constant(item))})"
+    return None
+
+
+def _commonest(original: Original, column: OwnColumn) -> tuple[str, str] | None:
+    """The value that most rows have: no other is less of a secret."""
+    select = f"CAST({quote_name(original.name(column.name))} AS {column.type.name}) AS v"
+    found = original.ask(
+        select, f"SELECT v FROM {SCANNED} WHERE v IS NOT NULL GROUP BY v ORDER BY count(*) DESC, v LIMIT 1"
+    )
+    if not found or isinstance(found[0][0], bool):
+        return (column.name, _braced(quote_name(column.name))) if found else None
+    value, name = found[0][0], _braced(quote_name(column.name))
+    literal = f"CAST({quote_text(str(value))} AS {column.type.name})"
+    return f"{column.name} {value}", f"{name} = {_braced(literal)}"
 
 
 def _condition(bound: BoundColumn) -> tuple[str, str]:

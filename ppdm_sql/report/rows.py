@@ -12,7 +12,7 @@ from ppdm_sql.privacy.statements import LIKELY, UNLIKELY, percent
 from ppdm_sql.report import charts
 from ppdm_sql.report.columns import NEARLY, half_width
 from ppdm_sql.report.figures import Figure
-from ppdm_sql.report.subject import Subject
+from ppdm_sql.report.subject import Subject, declared_columns
 from ppdm_sql.report.words import amount, count, listed
 
 MOST_CONDITIONS = 4
@@ -41,8 +41,7 @@ def row_page(subject: Subject) -> RowPage:
         )
     parts = {name: math.log(gamma) for name, gamma in known.items() if not math.isinf(gamma)}
     figures = (_parts(parts),) if len(parts) > 1 else ()
-    bounds = [column.bound for column in subject.perturbed if isinstance(column.bound, BoundColumn)]
-    return RowPage(tuple(words), figures, _costs(bounds, subject.rows))
+    return RowPage(tuple(words), figures, _costs(declared_columns(subject), subject.rows))
 
 
 def _total(known: Mapping[str, float], *, whole: bool) -> list[str]:

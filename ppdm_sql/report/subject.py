@@ -9,8 +9,12 @@ from decimal import Decimal
 
 from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy import BoundColumn, ColumnPolicy, Manifest, PerturbedColumn, Policy, ReleasedColumn, bind
+from ppdm_sql.policy.binding import OwnColumn
 from ppdm_sql.policy.domain import Range, Values
 from ppdm_sql.policy.mechanisms import MECHANISMS
+from ppdm_sql.policy.mechanisms.own import OwnPolicy
+from ppdm_sql.policy.mechanisms.select_a_size import BasketPolicy
+from ppdm_sql.policy.noise import NoisePolicy
 from ppdm_sql.privacy.channel import channel_of
 
 ROWS = 100_000
@@ -30,6 +34,8 @@ class Perturbed:
     @property
     def gamma(self) -> float | None:
         """How many times likelier one value makes an output than another does; None where there is no such number."""
+        if isinstance(self.bound, OwnColumn):
+            return None  # a value may be as rare as it likes
         if isinstance(self.bound, BoundColumn):
             return channel_of(self.bound).gamma
         return None if self.bound is None else MECHANISMS[self.mechanism].describe(self.bound).gamma
@@ -47,6 +53,12 @@ class Subject:
     exact: tuple[str, ...] | None
     dropped: tuple[str, ...] = ()
     identity: tuple[str, ...] | None = None
+
+
+def declared_columns(subject: Subject) -> list[BoundColumn]:
+    """The columns that are kept, or redrawn by a distribution that the policy declares."""
+    bounds = [column.bound for column in subject.perturbed]
+    return [bound for bound in bounds if isinstance(bound, BoundColumn) and not isinstance(bound, OwnColumn)]
 
 
 def subject_of_release(manifest: Manifest) -> Subject:
@@ -96,7 +108,16 @@ def _words(policy: Policy, column: ColumnPolicy) -> tuple[str, ...]:
 
 
 def _likely_type(column: ColumnPolicy) -> str | None:
-    """The type that a domain looks made for."""
+    """The type that a column looks made for."""
+    if isinstance(column, NoisePolicy):
+        return "DOUBLE"
+    if isinstance(column, OwnPolicy):
+        return "VARCHAR"  # whatever it is: its own values are drawn
+    found = _type_of_domain(column)
+    return f"{found}[]" if isinstance(column, BasketPolicy) and found else found
+
+
+def _type_of_domain(column: ColumnPolicy) -> str | None:
     domain = column.domain
     if isinstance(domain, Values):
         points: Sequence[object] = domain.values

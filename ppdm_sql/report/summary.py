@@ -10,7 +10,7 @@ from ppdm_sql.privacy.channel import channel_of
 from ppdm_sql.privacy.statements import UNLIKELY, percent
 from ppdm_sql.report.columns import NEARLY, half_width
 from ppdm_sql.report.measured import Measured
-from ppdm_sql.report.subject import Subject
+from ppdm_sql.report.subject import Subject, declared_columns
 from ppdm_sql.report.words import listed, plural
 
 
@@ -19,7 +19,7 @@ def short(subject: Subject, found: Measured | None) -> list[str]:
     exact = "all others" if subject.exact is None else str(len(subject.exact))
     dropped = f", {len(subject.dropped)} not released" if subject.dropped else ""
     lines = [f"{plural(len(subject.perturbed), 'column')} perturbed, {exact} released as they are{dropped}."]
-    known = [c.bound for c in subject.perturbed if isinstance(c.bound, BoundColumn)]
+    known = declared_columns(subject)
     if known:
         ordered = sorted(known, key=lambda bound: channel_of(bound).gamma)
         if len(ordered) > 1:
@@ -60,7 +60,7 @@ def released(subject: Subject) -> list[Sequence[str]]:
             rows.append((column.name, f"perturbed ({column.mechanism})", "", most))
             continue
         p = bound.retain
-        drawn = 1 / bound.size if bound.weights is None else None
+        drawn = 1 / bound.size if bound.weights is None and bound.size else None
         itself = percent(p + (1 - p) * drawn) if drawn is not None else f"at least {percent(p)}"
         most = "100 %" if p == 1 else most
         rows.append((column.name, f"perturbed, {p:.3g} kept", itself, most))

@@ -14,7 +14,7 @@ from ppdm_sql.auditing.tables import open_original, policy_of
 from ppdm_sql.engines.release_files import manifest_of
 from ppdm_sql.errors import PolicyError, ReleaseError
 from ppdm_sql.opening import connect
-from ppdm_sql.policy import BoundColumn, Manifest, Policy, load_policy
+from ppdm_sql.policy import Manifest, Policy, load_policy
 from ppdm_sql.publishing import publish
 from ppdm_sql.publishing.sources import source_files
 from ppdm_sql.report.columns import column_page
@@ -106,7 +106,7 @@ def _of_release(path: str, source: Any, table: str | None, progress: bool | None
 
 def _measure(path: str, manifest: Manifest, source: Any, policy: Policy, progress: bool | None) -> Measured:
     guessed = None
-    if manifest.rows and any(isinstance(column, BoundColumn) for column in manifest.perturbed):
+    if manifest.rows and manifest.perturbed:
         guessed = attack([path], source, table=manifest.table, progress=progress)
     with open_original(source, policy) as original, connect(path, read_only=True) as con:
         return measured(ask(con, original, manifest), guessed, audit_columns(original, manifest.columns))
