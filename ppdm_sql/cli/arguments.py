@@ -159,6 +159,9 @@ def _advise(parser: Parser) -> None:
     privacy.add_argument("--rho2", type=float, metavar="R", help=".. never gets as likely as this")
     privacy.add_argument("--gamma", type=float, metavar="G", help="or: the largest amplification")
     privacy.add_argument("--epsilon", type=float, metavar="E", help="or: its natural logarithm")
+    privacy.add_argument(
+        "--distortion", type=float, metavar="D", help="of noise: the square error left to guesses, of 1"
+    )
     privacy.add_argument("--whole-row", action="store_true", help="of the row as a whole: split over its columns")
     accuracy = parser.add_argument_group("accuracy asked for")
     accuracy.add_argument("--error", type=float, metavar="E", help="the standard error of counts, a share of the rows")
@@ -166,6 +169,7 @@ def _advise(parser: Parser) -> None:
     accuracy.add_argument(
         "--selectivity", type=float, default=0.5, metavar="S", help="what each holds for, of domain and rows (0.5)"
     )
+    parser.add_argument("--source", metavar="T", help="the original: small domains by the shares that its values have")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how it is written (text)")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the policy with the advised retentions there")
     parser.add_argument("--replace", action="store_true", help="replace a file that is already there")

@@ -8,12 +8,16 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy.mechanisms.select_a_size import BasketPolicy
+from ppdm_sql.policy.mechanisms.small_domain import SmallDomainPolicy
 from ppdm_sql.policy.model import ColumnPolicy, Policy
+from ppdm_sql.policy.noise import NoisePolicy
 from ppdm_sql.policy.retention import STRICTLY_BELOW, Retention, check_breach, check_retention, gamma_for_breach
 
 ADVISED = ("uniform", "custom")
 """Mechanisms that keep a value or replace it, by a distribution that the policy itself declares."""
 _ADVISED = " or ".join(ADVISED)
+TOLD = (BasketPolicy, NoisePolicy, SmallDomainPolicy)
+"""Columns of other mechanisms of which something is told beside the advice."""
 MAX_ROWS = 2**63
 _DIGITS = 6
 
@@ -73,8 +77,8 @@ class Wishes:
         if not 0 < selectivity < 1:
             raise PolicyError(f"selectivity = {selectivity:g} must be above 0 and below 1: a share of the rows.")
         columns = len(advised_columns(policy))
-        baskets = any(isinstance(column, BasketPolicy) for column in policy.perturbed)
-        if not columns and not baskets:
+        others_told = any(isinstance(column, TOLD) for column in policy.perturbed)
+        if not columns and not others_told:
             raise PolicyError(f"the policy has no column of mechanism {_ADVISED}, so there is nothing to advise on.")
         if not 1 <= predicates <= (columns or 1):
             raise PolicyError(
