@@ -197,13 +197,15 @@ class Joined:
             theirs = {column.name for column in other.manifest.perturbed}
             shared = [column.name for column in one.manifest.perturbed if column.name in theirs]
             if one.manifest.table == other.manifest.table and shared:
-                names = f"{other.name} and {one.name} are" if first == second else "two members of the union are"
+                united = first != second
+                names = "two members of the union are" if united else f"{other.name} and {one.name} are"
+                parts = " Parts of a table must be published under different table names, each with coins of its own."
                 refuse(
                     self.sql,
                     other.node,
                     f"{names} both releases of {one.manifest.table} with {shared[0]} perturbed: they share "
                     "coins, and are not independent.",
-                    "Ask one of them, with all conditions.",
+                    f"Ask one of them, with all conditions.{parts if united else ''}",
                 )
 
 

@@ -19,7 +19,7 @@ from ppdm_sql.policy.small_domains import SmallDomainColumn
 from ppdm_sql.rewrite.grouping_sets import each_set
 from ppdm_sql.rewrite.inline import inline
 from ppdm_sql.rewrite.item_groups import check_grouped, group_items
-from ppdm_sql.rewrite.names import ANSWERED
+from ppdm_sql.rewrite.names import ANSWERED, refuse_correlated
 from ppdm_sql.rewrite.parse import Parameters, bind_parameters, known_parameters, number_placeholders, parse
 from ppdm_sql.rewrite.passes import AGGREGATE, UNDERSTAND, run
 from ppdm_sql.rewrite.plan import Plan, make_plan
@@ -137,6 +137,8 @@ class _Rewriting:
             manifest, small = in_parts(manifest)
             query = run(UNDERSTAND, Query(sql, select, table, manifest, settings, aggregates))
         check_grouped(query)
+        if joined is not None or touches_perturbed(query):
+            refuse_correlated(query)
         if not touches_perturbed(query):
             if joined is not None:
                 return joined.exact(query)
@@ -165,7 +167,7 @@ class _Rewriting:
         if found.groups is not None:
             self.groups[name] = found.groups
         self.plans += plans
-        found.statement.meta[ANSWERED] = True
+        found.statement.meta[ANSWERED] = select
         found.statement.set("with_", select.args.get("with_"))
         return found.statement
 

@@ -12,12 +12,11 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from ppdm_sql.rewrite.grouping_sets import CALLS
 from ppdm_sql.rewrite.quantiles import Asked, is_quantile, quantile_name, read_quantile
 from ppdm_sql.rewrite.query import Condition, Junction, Label, Query, totals_in
 from ppdm_sql.rewrite.refuse import refuse
 from ppdm_sql.rewrite.scan import PREFIX, count_rows, disjunction, estimate_name, grouped, number, typed
-from ppdm_sql.rewrite.shape import PPDM_FUNCTIONS, is_windowed
+from ppdm_sql.rewrite.shape import PPDM_FUNCTIONS, aggregate_nodes
 from ppdm_sql.rewrite.terms import Terms
 from ppdm_sql.rewrite.totals import Totals, both, centred
 
@@ -52,30 +51,6 @@ def collect_aggregates(query: Query) -> Query:
         condition=collector.hidden,
         present=present,
     )
-
-
-def aggregate_nodes(tree: exp.Select) -> Iterator[exp.Expr]:
-    """The outermost aggregates of the SELECT list, HAVING, QUALIFY and ORDER BY, each text once."""
-    seen: set[str] = set()
-    for root in (*tree.expressions, *(tree.args.get(part) for part in ("having", "qualify", "order"))):
-        if root is None:
-            continue
-        for node in root.find_all(exp.AggFunc, exp.Filter, exp.WithinGroup):
-            if isinstance(node, CALLS) or node.find_ancestor(exp.Select) is not tree:
-                continue
-            if is_windowed(node) or _inside_aggregate(node):
-                continue
-            text = _text(node)
-            if text not in seen:
-                seen.add(text)
-                yield node
-
-
-def _inside_aggregate(node: exp.Expr) -> bool:
-    outer = node.find_ancestor(exp.AggFunc, exp.Filter, exp.WithinGroup)
-    while outer is not None and is_windowed(outer):
-        outer = outer.find_ancestor(exp.AggFunc, exp.Filter, exp.WithinGroup)
-    return outer is not None
 
 
 def _bounded(query: Query) -> Iterator[exp.Expr]:

@@ -15,6 +15,7 @@ from sqlglot import exp
 from ppdm_sql.rewrite.aggregates import native_name
 from ppdm_sql.rewrite.counts import can_be_counted, covariance_by_counts, estimate_by_counts
 from ppdm_sql.rewrite.derivative import NoDerivative, derivative
+from ppdm_sql.rewrite.estimates import holds_estimate
 from ppdm_sql.rewrite.formula import FALSE, TRUE
 from ppdm_sql.rewrite.grouping_sets import CALLS, SET, absent_key, grouping_call, union
 from ppdm_sql.rewrite.parts import PARTS, added
@@ -245,6 +246,8 @@ class _Outer:
 
     def bounds(self, node: exp.Expr) -> tuple[exp.Expr, exp.Expr, exp.Expr]:
         """Standard error, lower and upper end of the interval of an expression over aggregates."""
+        if holds_estimate(node):  # whose own error is not at hand
+            raise NoDerivative(node)
         value = exp.Paren(this=self.rewrite(node))
         quantiles = list(quantiles_in(value))
         if quantiles:

@@ -15,7 +15,10 @@ from ppdm_sql.rewrite.rows import sources
 from ppdm_sql.rewrite.scan import grouped
 
 ANSWERED = "ppdm_answered"
-"""Marks a SELECT that is an answer already: what it reads of a release, it reads rightly."""
+"""Marks a SELECT that is an answer already, with its question: what it reads of a release, it reads rightly."""
+
+AROUND = "ppdm_around"
+"""Marks a column of a query around the one that names it."""
 
 
 def resolve_names(query: Query) -> Query:
@@ -72,6 +75,8 @@ def _resolve(query: Query, root: exp.Expr, aliases: dict[str, exp.Expr], depth: 
             inner = exp.paren(aliases[name].copy())
             _resolve(query, inner, aliases, depth + 1)
             column.replace(inner)
+        elif _is_around(query, column):
+            column.meta[AROUND] = True
         else:
             _unknown(query, column)
 
@@ -121,6 +126,25 @@ def _is_shadowed(query: Query, column: exp.Column) -> bool:
             return True
         around = around.find_ancestor(exp.Select)
     return False
+
+
+def _is_around(query: Query, column: exp.Column) -> bool:
+    """Whether a column is qualified by a table of a SELECT around the query's own."""
+    around = query.tree.find_ancestor(exp.Select) if column.table else None
+    while around is not None:
+        if any(source.alias_or_name.casefold() == column.table.casefold() for source in sources(around)):
+            return True
+        around = around.find_ancestor(exp.Select)
+    return False
+
+
+def refuse_correlated(query: Query) -> None:
+    """Refuse a subquery on a release that would be reconstructed once for each row around it."""
+    for column in query.tree.find_all(exp.Column):
+        if column.meta.get(AROUND):
+            why = "it is of the query around this one, and a release is not reconstructed once for each of its rows."
+            remedy = "GROUP BY the release's column in a subquery of its own, and join its answer."
+            refuse(query.sql, column, why, remedy)
 
 
 def _qualifiers(query: Query) -> set[str]:

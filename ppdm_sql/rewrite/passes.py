@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ppdm_sql.rewrite.aggregates import collect_aggregates
+from ppdm_sql.rewrite.estimates import refuse_estimates_inside
 from ppdm_sql.rewrite.names import resolve_names
 from ppdm_sql.rewrite.query import Query
 from ppdm_sql.rewrite.shape import check_structure, split_where
@@ -14,7 +15,7 @@ Pass = Callable[[Query], Query]
 UNDERSTAND: tuple[Pass, ...] = (check_structure, resolve_names, split_where)
 """For every SELECT on a release."""
 
-AGGREGATE: tuple[Pass, ...] = (collect_aggregates,)
+AGGREGATE: tuple[Pass, ...] = (refuse_estimates_inside, collect_aggregates)
 """Then, where it aggregates."""
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from sqlglot import exp
 
+from ppdm_sql.rewrite.grouping_sets import CALLS
 from ppdm_sql.rewrite.query import Query, conjuncts
 from ppdm_sql.rewrite.refuse import refuse
 
@@ -16,6 +18,8 @@ PASSING = (
     *(exp.Predicate, exp.Connector, exp.Not, exp.Boolean, exp.Null),
 )
 """What may be done with the perturbed columns of a row that is read: arithmetic and comparisons."""
+
+AGGREGATES = (exp.AggFunc, exp.Filter, exp.WithinGroup)
 
 NOT_YET = {
     "joins": "joins with a release are not supported yet.",
@@ -85,8 +89,34 @@ def is_aggregate(query: Query) -> bool:
         not is_windowed(aggregate)
         for node in outer
         if node is not None
-        for aggregate in node.find_all(exp.AggFunc, exp.Filter, exp.WithinGroup)
+        for aggregate in node.find_all(*AGGREGATES)
+        if aggregate.find_ancestor(exp.Select) is query.tree
     )
+
+
+def aggregate_nodes(tree: exp.Select) -> Iterator[exp.Expr]:
+    """The outermost aggregates of the SELECT list, HAVING, QUALIFY and ORDER BY, each text once."""
+    seen: set[str] = set()
+    for root in (*tree.expressions, *(tree.args.get(part) for part in ("having", "qualify", "order"))):
+        if root is None:
+            continue
+        for node in root.find_all(*AGGREGATES):
+            if isinstance(node, CALLS) or node.find_ancestor(exp.Select) is not tree:
+                continue
+            if is_windowed(node) or _inside_aggregate(node):
+                continue
+            text = node.sql(dialect="duckdb")
+            if text not in seen:
+                seen.add(text)
+                yield node
+
+
+def _inside_aggregate(node: exp.Expr) -> bool:
+    """Whether an aggregate around it is of the same SELECT."""
+    outer = node.find_ancestor(*AGGREGATES, exp.Select)
+    while outer is not None and is_windowed(outer):
+        outer = outer.find_ancestor(*AGGREGATES, exp.Select)
+    return isinstance(outer, AGGREGATES)
 
 
 def is_windowed(node: exp.Expr) -> bool:

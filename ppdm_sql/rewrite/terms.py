@@ -16,7 +16,6 @@ from ppdm_sql.policy.basket_column import BasketColumn
 from ppdm_sql.policy.binding import BoundColumn, OwnColumn, PerturbedColumn
 from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.rewrite.memberships import asked, column_of, constant, is_item, membership
-from ppdm_sql.rewrite.names import ANSWERED
 from ppdm_sql.rewrite.query import Condition, Junction, Label, Query, QueryAxis, Test, Value, own_columns
 from ppdm_sql.rewrite.refuse import refuse
 from ppdm_sql.rewrite.scan import typed
@@ -200,9 +199,6 @@ class Terms:
                 refuse(self.query.sql, call, "it gives another value at each call, so its share is not known.", "")
         if node.find(exp.TableSample) is not None:
             refuse(self.query.sql, node, "a sample in it gives another value at each call.", "")
-        if self.query.perturbed_in(node) and any(select.meta.get(ANSWERED) for select in node.find_all(exp.Select)):
-            why = "it compares a perturbed column with an estimate from a release, which depends on the same coins."
-            refuse(self.query.sql, node, why, "Ask for the estimate first, and put the number in.")
         inside = node.walk(prune=lambda below: isinstance(below, exp.Query))
         if any(isinstance(found, exp.AggFunc | exp.Window) for found in inside):
             refuse(self.query.sql, node, "aggregates cannot stand inside WHERE, FILTER or another aggregate.", "")

@@ -172,3 +172,33 @@ SELECT count(*) FROM (SELECT hours FROM people) AS p WHERE p.age > 3;
 --! case: a window of a perturbed column beside an aggregate
 SELECT count(*), rank() OVER (ORDER BY age) FROM people WHERE hours > 3;
 --! error: "age" (line 1, column 40): it must appear in GROUP BY, or inside an aggregate.
+--! case: an exact condition that depends on an estimate
+SELECT sum(age) FROM people WHERE weight > (SELECT avg(age) FROM people);
+--! error: Unsupported: "weight" > (SELECT avg("age") FROM people) (line 1, column
+--! case: an exact list that depends on an estimate
+SELECT avg(age) FROM people WHERE region IN (SELECT region FROM people WHERE age > 30 GROUP BY region HAVING count(*) > 10);
+--! error: Unsupported: "region" IN (SELECT "region" FROM people WHERE "age" > 30 GROUP BY "region" H... (line 1, column 35): it depends on an estimate from a release
+--! case: a group that depends on an estimate
+SELECT weight > (SELECT avg(age) FROM people) AS k, count(*) FROM people WHERE age > 30 GROUP BY k;
+--! error: Unsupported: "weight" > (SELECT avg("age") FROM people) (line 1, column
+--! case: a FILTER that depends on an estimate
+SELECT sum(age) FILTER (WHERE weight > (SELECT avg(age) FROM people)) FROM people;
+--! error: Unsupported: sum("age") FILTER(WHERE "weight" > (SELECT avg("age") FROM people)) (line 1, column 8): it depends on an estimate from a release
+--! case: a sum of estimates
+SELECT sum(weight * (SELECT avg(age) FROM people)) FROM people WHERE hours > 30;
+--! error: Unsupported: sum("weight" * (SELECT avg("age") FROM people)) (line 1, column 8): it depends on
+--! case: rows passed on that an estimate picks
+SELECT sum(age) FROM (SELECT * FROM people WHERE weight > (SELECT avg(age) FROM people)) AS t;
+--! error: Unsupported:
+--! case: the error of an expression with an estimate of a subquery in it
+SELECT ppdm_error(avg(age) - (SELECT avg(age) FROM people)) FROM people WHERE sex = 'F';
+--! error: Unsupported: ppdm_error(avg("age") - (
+--! case: a subquery that is asked for each row around it
+SELECT d.zone, (SELECT count(*) FROM people AS p WHERE p.region = d.region AND age > 30) AS n FROM regions AS d;
+--! error: Unsupported: d.region (line 1, column 67): it is of the query around this one, and a release is not reconstructed once for each of its rows. GROUP BY the release's column in a subquery of its own, and join its answer.
+--! case: a subquery on a release that is asked for each row of a release
+SELECT sex, (SELECT count(*) FROM people AS q WHERE q.sex = p.sex AND age > 30) AS n FROM people AS p GROUP BY sex;
+--! error: Unsupported: p.sex (line 1, column 61): it is of the query around this one
+--! case: a perturbed column of the query around in an exact subquery on a release
+SELECT count(*) FROM people AS p WHERE EXISTS (SELECT 1 FROM people AS q WHERE q.id = p.age);
+--! error: Unsupported: p.age (line 1, column 87): inside this subquery it may mean the perturbed column

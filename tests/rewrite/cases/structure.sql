@@ -116,3 +116,10 @@ SELECT 'grade' AS part, grade::VARCHAR AS value, count(*) AS n FROM people GROUP
 SELECT a.grade, a.n, b.n AS m FROM (SELECT grade, count(*) AS n FROM people GROUP BY grade) AS a JOIN (SELECT grade, count(*) AS n FROM people WHERE age > 40 GROUP BY grade) AS b USING (grade);
 --! case: groups of a perturbed column beside a scalar subquery from states
 WITH g AS (SELECT grade, count(*) AS n FROM people GROUP BY grade) SELECT grade, n, n / (SELECT max(m) FROM (SELECT married, count(*) AS m FROM people GROUP BY married) AS h) AS part FROM g;
+--! case: an exact condition that an estimate decides, and nothing to reconstruct
+SELECT count(*) > 10 AS many FROM people WHERE weight > (SELECT avg(age) FROM people);
+--! case: a subquery beside an aggregate inside another
+SELECT sum(weight + (SELECT max(x) FROM plain)) AS s FROM people WHERE age > 40;
+--! case: an exact subquery on a release for each row around it
+SELECT zone, (SELECT count(*) FROM people AS p WHERE p.region = d.region) AS n FROM regions AS d WHERE EXISTS (SELECT 1 FROM people AS q WHERE q.region = d.region) ORDER BY zone, n;
+--! untouched
