@@ -92,6 +92,7 @@ def _report(report: Parser) -> None:
     report.add_argument("-o", "--output", required=True, metavar="PAGE", help="the page, *.html")
     report.add_argument("--source", metavar="T", help="the original: adds true answers, guesses and an audit")
     report.add_argument("--level", metavar="NAME", help="one of a policy's levels")
+    report.add_argument("--ledger", metavar="L", help="a key's ledger: adds up what its releases tell together")
     report.add_argument("--rows", type=_whole, metavar="N", help="rows of a policy's table, without --source (100000)")
     report.add_argument("--table", metavar="NAME", help="which table, where a release holds several")
     report.add_argument("--replace", action="store_true", help="write over a page that is already there")

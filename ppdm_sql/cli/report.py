@@ -20,6 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.output,
         source=arguments.source,
         level=arguments.level,
+        ledger=arguments.ledger,
         table=arguments.table,
         rows=arguments.rows,
         replace=arguments.replace,

@@ -23,6 +23,7 @@ from ppdm_sql.report.measured import Measured, measured
 from ppdm_sql.report.page import check_page, render, write_page
 from ppdm_sql.report.queries import ask
 from ppdm_sql.report.rows import row_page
+from ppdm_sql.report.several import SeveralPage, several_page
 from ppdm_sql.report.subject import Subject, subject_of_policy, subject_of_release, subject_of_source
 from ppdm_sql.report.summary import identity, released, short
 from ppdm_sql.report.words import count, plural
@@ -34,6 +35,7 @@ def report(
     *,
     source: Any = None,
     level: str | None = None,
+    ledger: str | Path | None = None,
     table: str | None = None,
     rows: int | None = None,
     replace: bool = False,
@@ -52,6 +54,8 @@ def report(
         a policy the table is published for this to a temporary place, with a key that is thrown away.
     level, table
         Which level of a policy; which table of a release.
+    ledger
+        The ledger of a key (its file's name with ``.ledger`` at the end): what its releases of the table tell together.
     rows
         For a policy without its table: how many rows errors are computed for.
     replace
@@ -73,7 +77,8 @@ def report(
         if level is not None or rows is not None:
             raise ReleaseError("a release has its level and its rows already: --level and --rows are for policies.")
         contents = _of_release(str(target), source, table, progress)
-    write_page(page, _text(contents))
+    together = None if ledger is None else several_page(ledger, contents.subject.table)
+    write_page(page, _text(contents, together))
     return page
 
 
@@ -112,7 +117,7 @@ def _measure(path: str, manifest: Manifest, source: Any, policy: Policy, progres
         return measured(ask(con, original, manifest), guessed, audit_columns(original, manifest.columns))
 
 
-def _text(contents: _Contents) -> str:
+def _text(contents: _Contents, together: SeveralPage | None) -> str:
     subject, found = contents.subject, contents.measured
     number = plural(subject.rows, "row")
     known = number if subject.rows_known else f"Errors are computed for {number}, as an example"
@@ -133,6 +138,7 @@ def _text(contents: _Contents) -> str:
         identity=identity(subject),
         columns=[column_page(column, subject.rows) for column in subject.perturbed],
         row=row_page(subject),
+        several=together,
         measured=found,
         asked=how,
         limits=limits(subject),
