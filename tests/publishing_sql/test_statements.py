@@ -280,7 +280,7 @@ def test_what_cannot_be_read(text, said):
         ("age UNIFORM RETAIN 1 DOMAIN (TIMESTAMP 'noon')", "'noon' is not a time"),
         ("age UNIFORM RETAIN 1 DOMAIN (1 TO 9) STEP 0", "step = 0 must be above 0"),
         ("age UNIFORM RETAIN 1 DOMAIN (1 TO 9) STEP '1 hour'", "but min and max are numbers"),
-        ("age GAUSSIAN", "unknown mechanism 'gaussian'"),
+        ("age LAPLACE", "unknown mechanism 'laplace'"),
         ("age DROP RETAIN 1", "is dropped, so retain has no meaning"),
         ("a DROP, A DROP", "line 2, column 18: column 'A' is named twice"),
         ("id UNIFORM RETAIN 1 DOMAIN (1 TO 9)", "both identity and perturbed"),
