@@ -26,6 +26,7 @@ from benchmarks import (
     memory,
     noise,
     overhead,
+    parting,
     publishing,
     rewriting,
 )
@@ -46,6 +47,7 @@ MEASUREMENTS: dict[str, Callable[[Workspace], Iterator[Result]]] = {
     "publish": publishing.over_create_table,
     "levels": leveling.after_many,
     "noise": noise.of_many_copies,
+    "parts": parting.of_many_rows,
     "baskets": baskets.of_both_kinds,
     "import": importing.of_the_package,
     "memory": memory.of_publishing,
