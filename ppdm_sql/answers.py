@@ -18,9 +18,10 @@ from ppdm_sql.quantiles import add_quantiles
 from ppdm_sql.ranges import range_scan, reconstruct_ranges
 from ppdm_sql.reconstruct import bayes_errors, solve
 from ppdm_sql.rewrite.aggregates import native_name
-from ppdm_sql.rewrite.answer import answer_statement, groups_select, inversion_statement
+from ppdm_sql.rewrite.answer import answer_statement, inversion_statement
 from ppdm_sql.rewrite.domain_groups import group_scan, state_scan
 from ppdm_sql.rewrite.grouping_sets import SET
+from ppdm_sql.rewrite.groups import groups_select
 from ppdm_sql.rewrite.item_groups import item_statement
 from ppdm_sql.rewrite.noisy_ranges import DECONVOLUTION
 from ppdm_sql.rewrite.parts import PARTS, added

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,8 @@ import pyarrow as pa
 from ppdm_sql.channels.axis import Axis
 from ppdm_sql.engines.base import Engine
 from ppdm_sql.errors import Unsupported
+from ppdm_sql.group_spread import MAX_ENTRIES, Spread
+from ppdm_sql.group_tensors import Outcomes, Scanned
 from ppdm_sql.own_spread import OwnSpread
 from ppdm_sql.reconstruct import bayes_errors, invert, solve
 from ppdm_sql.rewrite.aggregates import native_name
@@ -21,7 +23,6 @@ from ppdm_sql.rewrite.domain_groups import (
     Branch,
     cells_table,
     group_scan,
-    place_name,
     possible_cells,
     state_scan,
     whole_scan,
@@ -31,61 +32,6 @@ from ppdm_sql.rewrite.scan import covariance_name, estimate_name, key_name
 from ppdm_sql.rewrite.states import GROUP, MAX_STATES, axes_of_answer, group_statement, solved_axes, targets
 
 Array = npt.NDArray[np.float64]
-MAX_ENTRIES = 4_000_000
-"""Groups times cells beyond which error bars would take too much memory."""
-
-
-@dataclass(frozen=True)
-class Scanned:
-    """The result of a scan as tensors of shape (exact groups, cells of each axis ..)."""
-
-    table: pa.Table
-    shape: tuple[int, ...]
-    least: int = 0
-
-    @property
-    def groups(self) -> int:
-        """The number of exact groups; an aggregate over all rows has one, whether there are rows or not."""
-        return max(int(self.group.max(initial=-1)) + 1, self.least)
-
-    @property
-    def group(self) -> npt.NDArray[np.int64]:
-        """The number of each row's exact group."""
-        return self.integers(GROUP)
-
-    def integers(self, name: str) -> npt.NDArray[np.int64]:
-        """A column of whole numbers."""
-        return np.asarray(self.table.column(name).to_numpy()).astype(np.int64)
-
-    def tensor(self, column: str) -> Array:
-        """A column's sums, in the places of their groups and cells."""
-        result = np.zeros((self.groups, *self.shape))
-        places = tuple(self.integers(place_name(i)) for i in range(len(self.shape)))
-        values = np.nan_to_num(np.asarray(self.table.column(column).to_numpy(), dtype=float))
-        np.add.at(result, (self.group, *places), values)
-        return result
-
-
-@dataclass(frozen=True)
-class Outcomes:
-    """How the cells of the key axes merge into groups: for each axis the group of every cell, and one cell of each."""
-
-    of_cell: tuple[npt.NDArray[np.int64], ...]
-    cells: tuple[npt.NDArray[np.int64], ...]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The number of groups of each axis."""
-        return tuple(len(cells) for cells in self.cells)
-
-    def merge(self, tensor: Array, first: int = 1) -> Array:
-        """Add up the cells of each group; the key axes begin at `first`."""
-        for place, index in enumerate(self.of_cell):
-            moved = np.moveaxis(tensor, first + place, 0)
-            merged = np.zeros((len(self.cells[place]), *moved.shape[1:]))
-            np.add.at(merged, index, moved)
-            tensor = np.moveaxis(merged, 0, first + place)
-        return tensor
 
 
 def reconstruct_domain_groups(engine: Engine, plan: Plan) -> pa.Table:
@@ -199,7 +145,7 @@ def _by_inversion(engine: Engine, plan: Plan, outcomes: Outcomes) -> tuple[Scann
             pair = (scan.branches[one], scan.branches[other])
             results[covariance_name(one, other)] = own.covariance(*pair, sums, products, totals[square])
     elif plan.query.squares:
-        spread = _Spread(scanned, axes, outcomes, scan.products)
+        spread = Spread(scanned, axes, outcomes, scan.products)
         for (one, other), square in plan.query.squares.items():
             observed = spread.of(scan.branches[one], scan.branches[other])
             results[covariance_name(one, other)] = observed - totals[square]
@@ -214,42 +160,6 @@ def _mapped(observed: Array, axes: Sequence[Axis], maps: Sequence[Array | None])
         if one is not None:
             result = np.moveaxis(np.tensordot(result, one, axes=(1 + place, 0)), -1, 1 + place)
     return result
-
-
-class _Spread:
-    """Sums over rows of products of weights, from what a row in each observed cell adds to each group."""
-
-    def __init__(
-        self, scanned: Scanned, axes: Sequence[Axis], outcomes: Outcomes, products: Mapping[tuple[str, str], str]
-    ) -> None:
-        self.scanned, self.outcomes, self.products = scanned, outcomes, products
-        cells = int(np.prod(scanned.shape))
-        if cells**2 > MAX_ENTRIES:
-            raise Unsupported(
-                f"Unsupported: error bars of groups over {cells:,} cells of perturbed columns. Group by a coarser "
-                "expression, or leave the errors out."
-            )
-        self.cells = cells
-        self.inverses = [np.linalg.inv(axis.transition()) for axis in axes]
-
-    def effect(self, branch: Branch) -> Array:
-        """What one unit in each observed cell adds to each group, shape (cells, groups)."""
-        added = np.ones((1, 1))
-        for inverse, own in zip(self.inverses, branch.maps, strict=True):
-            added = np.kron(added, inverse if own is None else own)
-        merged = self.outcomes.merge(added.reshape(self.cells, *self.scanned.shape) * branch.cells) * branch.scale
-        return merged.reshape(self.cells, -1)
-
-    def of(self, one: Sequence[Branch], other: Sequence[Branch]) -> Array:
-        """The sum over rows of the products of two totals' weights."""
-        groups = self.scanned.groups
-        result = np.zeros((groups, int(np.prod(self.outcomes.shape))))
-        for a in one:
-            for b in other:
-                name = self.products[min((a.column, b.column), (b.column, a.column))]
-                rows = self.scanned.tensor(name).reshape(groups, -1)
-                result += rows @ (self.effect(a) * self.effect(b))
-        return result.reshape(groups, *self.outcomes.shape)
 
 
 def _by_bayes(engine: Engine, plan: Plan, outcomes: Outcomes) -> tuple[Scanned, dict[str, Array]]:

@@ -10,7 +10,8 @@ from ppdm_sql.policy.binding import BoundColumn, OwnColumn
 from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.ranges import layout_of
 from ppdm_sql.reconstruct.deconvolution import BIN
-from ppdm_sql.rewrite.plan import BasketAxis, JointAxis, Plan, PlannedAxis
+from ppdm_sql.rewrite.plan import Plan
+from ppdm_sql.rewrite.planned_axis import BasketAxis, JointAxis, PlannedAxis
 from ppdm_sql.statement import Statement
 
 _SHOWN_BOUNDS = 8

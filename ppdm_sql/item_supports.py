@@ -9,7 +9,8 @@ from ppdm_sql.errors import Unsupported
 from ppdm_sql.policy.basket_column import BasketColumn
 from ppdm_sql.rewrite.basket_weights import item_masks
 from ppdm_sql.rewrite.item_groups import ITEMS, item_statement
-from ppdm_sql.rewrite.plan import BasketAxis, Plan
+from ppdm_sql.rewrite.plan import Plan
+from ppdm_sql.rewrite.planned_axis import BasketAxis
 
 MAX_SEED_BITS = 20_000_000_000
 """Seeds times items times bits that are looked at: some minutes."""

@@ -29,7 +29,7 @@ from ppdm_sql.errors import Unsupported
 from ppdm_sql.policy.binding import OwnColumn
 from ppdm_sql.reconstruct import adjoint, invert, invert_adjoint
 from ppdm_sql.rewrite.domain_groups import Branch
-from ppdm_sql.rewrite.plan import PlannedAxis
+from ppdm_sql.rewrite.planned_axis import PlannedAxis
 
 Array = npt.NDArray[np.float64]
 MAX_ENTRIES = 16_000_000

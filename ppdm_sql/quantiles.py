@@ -16,20 +16,18 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
-from ppdm_sql.channels.cells import Cells
-from ppdm_sql.channels.joint import JointCells
-from ppdm_sql.distributions import Scanned, numbered_cells
+from ppdm_sql.distributions import numbered_cells
 from ppdm_sql.engines.base import Engine
 from ppdm_sql.errors import Unsupported
+from ppdm_sql.group_tensors import Scanned
 from ppdm_sql.policy.binding import BoundColumn, OwnColumn
 from ppdm_sql.policy.domain import Grid
-from ppdm_sql.policy.noise import NoisyColumn
+from ppdm_sql.quantile_bins import Binned, Bins
 from ppdm_sql.reconstruct import invert, invert_adjoint
 from ppdm_sql.reconstruct.inversion import Array
 from ppdm_sql.reconstruct.quantile import Found, Variance, quantile
-from ppdm_sql.rewrite.answer import groups_select
 from ppdm_sql.rewrite.domain_groups import group_scan
-from ppdm_sql.rewrite.lookup import grid_place
+from ppdm_sql.rewrite.groups import groups_select
 from ppdm_sql.rewrite.passes import AGGREGATE, run
 from ppdm_sql.rewrite.plan import Plan, make_plan
 from ppdm_sql.rewrite.quantiles import Asked, counting, quantile_name
@@ -39,10 +37,7 @@ from ppdm_sql.rewrite.scan import covariance_name, estimate_name, key_name
 FEW = 4_096
 """Domains up to here are counted value by value."""
 
-BINS = 4_096
 MAX_ROUNDS = 5
-FEW_ENTRIES = 2**19
-"""Groups times new bins in one round."""
 
 MAX_ENTRIES = 2**26
 """Groups times values that fit memory."""
@@ -107,9 +102,9 @@ def _distribution(
         distribution = _of_perturbed(engine, plan, None)
         return distribution, find(distribution)
     assert isinstance(column, BoundColumn)
-    bins = _Bins.first(column)
+    bins = Bins.first(column)
     for _ in range(MAX_ROUNDS):
-        binned = _Binned(engine, bins)
+        binned = Binned(engine, bins)
         plan = _check_own(make_plan(run(AGGREGATE, counting(query, asked[0], bins.label())), binned))
         distribution = _of_perturbed(engine, plan, bins)
         found = find(distribution)
@@ -118,93 +113,6 @@ def _distribution(
             break
         bins = finer
     return distribution, found
-
-
-@dataclass(frozen=True)
-class _Bins:
-    """Bins of a grid: from each level's, those of `cut` are cut into bins of the next width; widths halve evenly."""
-
-    column: BoundColumn
-    widths: tuple[int, ...]
-    cut: tuple[tuple[int, ...], ...] = ()
-
-    @staticmethod
-    def first(column: BoundColumn) -> _Bins:
-        width = 1
-        while column.domain.size > width * BINS:
-            width *= 2
-        return _Bins(column, (width,))
-
-    @property
-    def starts(self) -> npt.NDArray[np.int64]:
-        """The place that each bin starts at, ascending."""
-        size = self.column.domain.size
-        starts = np.arange(0, size, self.widths[0])
-        for cut, width in zip(self.cut, self.widths[1:], strict=True):
-            inside = np.concatenate([np.arange(a, min(b, size), width) for a, b in _spans(cut, starts, size)])
-            starts = np.union1d(starts, inside)
-        return starts
-
-    def label(self) -> exp.Expr:
-        """SQL for the start of the bin that a row's value lies in."""
-
-        def start(width: int) -> exp.Expr:
-            floor = exp.IntDiv(this=grid_place(self.column), expression=exp.Literal.number(width))
-            return exp.Mul(this=exp.Paren(this=floor), expression=exp.Literal.number(width))
-
-        result = start(self.widths[-1])
-        for cut, width in reversed(list(zip(self.cut, self.widths, strict=False))):
-            inside = exp.In(this=exp.Paren(this=start(width)), expressions=[exp.Literal.number(c) for c in cut])
-            result = exp.Case(ifs=[exp.If(this=inside, true=result)], default=start(width))
-        return exp.Paren(this=result)
-
-    def finer(self, used: npt.NDArray[np.int64], groups: int) -> _Bins | None:
-        """Bins that are finer where it matters, or None where they cannot be, or would be too many for the groups."""
-        budget = max(128, min(BINS, FEW_ENTRIES // groups))
-        width, starts = self.widths[-1], self.starts
-        ends = np.append(starts[1:], self.column.domain.size)
-        near = np.unique(np.clip(np.concatenate([used - 1, used, used + 1]), 0, len(starts) - 1))
-        chosen = [int(starts[i]) for i in near if starts[i] % width == 0 and ends[i] - starts[i] <= width]
-        if width == 1 or not chosen or len(starts) > 4 * BINS:
-            return None
-        finer = width
-        while finer > 1 and len(chosen) * width // finer < budget:
-            finer //= 2
-        if finer == width:
-            return None
-        return _Bins(self.column, (*self.widths, finer), (*self.cut, tuple(chosen)))
-
-
-def _spans(cut: Sequence[int], starts: npt.NDArray[np.int64], size: int) -> list[tuple[int, int]]:
-    ends = dict(zip(starts.tolist(), [*starts[1:].tolist(), size], strict=True))
-    return [(a, ends[a]) for a in cut]
-
-
-@dataclass(frozen=True)
-class _Binned:
-    """An engine that counts the bins of one column by arithmetic."""
-
-    engine: Engine
-    bins: _Bins
-
-    def measure(
-        self, columns: Sequence[tuple[BoundColumn, Sequence[exp.Expr], Sequence[exp.Expr], Sequence[exp.Expr]]]
-    ) -> list[Cells]:
-        others = iter(self.engine.measure([asked for asked in columns if not asked[3]]))
-        return [
-            self.engine.measure_bins(asked[0], asked[1], self.bins.starts.tolist()) if asked[3] else next(others)
-            for asked in columns
-        ]
-
-    def measure_joint(
-        self, columns: tuple[BoundColumn, BoundColumn], terms: Sequence[exp.Expr], values: Sequence[exp.Expr]
-    ) -> JointCells:
-        return self.engine.measure_joint(columns, terms, values)
-
-    def measure_noisy(
-        self, column: NoisyColumn, terms: Sequence[exp.Expr], labels: Sequence[exp.Expr], release: exp.Expr
-    ) -> Cells:
-        return self.engine.measure_noisy(column, terms, labels, release)
 
 
 def _of_exact(plan: Plan, found: pa.Table) -> _Distribution:
@@ -230,7 +138,7 @@ def _of_exact(plan: Plan, found: pa.Table) -> _Distribution:
     return _Distribution(groups, ends, ends, values.type, counts, lambda phi: (variances * phi**2).sum(axis=1))
 
 
-def _of_perturbed(engine: Engine, plan: Plan, bins: _Bins | None) -> _Distribution:
+def _of_perturbed(engine: Engine, plan: Plan, bins: Bins | None) -> _Distribution:
     """The distribution of a perturbed column's values, or of an expression of it, by inversion."""
     (axis,) = plan.key_axes
     planned = plan.axes[axis]

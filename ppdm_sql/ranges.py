@@ -27,7 +27,8 @@ from ppdm_sql.reconstruct.deconvolution import (
 from ppdm_sql.rewrite.aggregates import native_name
 from ppdm_sql.rewrite.domain_groups import possible_cells
 from ppdm_sql.rewrite.formula import target_tensor
-from ppdm_sql.rewrite.plan import Plan, PlannedAxis
+from ppdm_sql.rewrite.plan import Plan
+from ppdm_sql.rewrite.planned_axis import PlannedAxis
 from ppdm_sql.rewrite.range_widths import check_widths, outcomes_of
 from ppdm_sql.rewrite.scan import (
     Scan,

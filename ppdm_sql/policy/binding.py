@@ -11,10 +11,10 @@ from fractions import Fraction
 
 from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy.domain import MAX_POINTS, Grid, Range, Scalar, Values
+from ppdm_sql.policy.fineness import MAX_REAL_SCALE, decimal_places, unit_name
 from ppdm_sql.policy.step import microseconds
 from ppdm_sql.policy.types import INTEGERS, TIMESTAMP_UNITS, SqlType, parse_type
 
-MAX_REAL_SCALE = 15
 NEEDS = {
     "integer": "whole numbers",
     "decimal": "numbers",
@@ -138,7 +138,7 @@ def _bind_range(where: str, declared: Range, sql_type: SqlType) -> Grid:
     if (high - low) % step:
         raise PolicyError(
             f"{where}: max is not a whole number of steps above min; the grid must end at both. "
-            f"Change max by {(high - low) % step} or step to a divisor (in units of {_unit_name(sql_type, scale)})."
+            f"Change max by {(high - low) % step} or step to a divisor (in units of {unit_name(sql_type, scale)})."
         )
     _check_bounds(where, low, high, sql_type)
     _check_fineness(where, Grid(low, step, (high - low) // step + 1, scale), sql_type)
@@ -155,7 +155,7 @@ def _scale(where: str, declared: Range, sql_type: SqlType) -> int:
             f"{where}: a column of reals needs a step, such as step = 0.01. Values are rounded to it: a random real "
             "would be told from a true value by its digits."
         )
-    scale = max(_places(v) for v in (declared.low, declared.high, declared.step) if isinstance(v, int | Decimal))
+    scale = max(decimal_places(v) for v in (declared.low, declared.high, declared.step) if isinstance(v, int | Decimal))
     if scale > MAX_REAL_SCALE:
         raise PolicyError(
             f"{where}: at most {MAX_REAL_SCALE} decimal places are kept apart by a real: use a coarser step."
@@ -287,19 +287,3 @@ def _check_real_values(where: str, declared: Values, sql_type: SqlType) -> None:
         raise PolicyError(f"{where}: its domain reaches beyond what this type can hold exactly.") from None
     if len(held) < declared.size:
         raise PolicyError(f"{where}: two values of its domain are one and the same {sql_type.name.upper()}.")
-
-
-def _places(value: int | Decimal) -> int:
-    """Decimal places of a number, trailing zeros not counted."""
-    places, fraction = 0, Fraction(value)
-    while fraction.denominator != 1 and places <= MAX_REAL_SCALE:
-        places, fraction = places + 1, fraction * 10
-    return places
-
-
-def _unit_name(sql_type: SqlType, scale: int) -> str:
-    if sql_type.family == "date":
-        return "days"
-    if sql_type.family == "timestamp":
-        return "microseconds"
-    return "1" if scale == 0 else f"{Decimal(1).scaleb(-scale)}"

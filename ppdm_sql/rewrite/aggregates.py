@@ -12,12 +12,14 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from ppdm_sql.rewrite.pieces import PIECES, counting
 from ppdm_sql.rewrite.quantiles import Asked, is_quantile, quantile_name, read_quantile
 from ppdm_sql.rewrite.query import Condition, Junction, Label, Query, totals_in
 from ppdm_sql.rewrite.refuse import refuse
-from ppdm_sql.rewrite.scan import PREFIX, count_rows, disjunction, estimate_name, grouped, number, typed
+from ppdm_sql.rewrite.scan import PREFIX, count_rows, disjunction, estimate_name, number, typed
 from ppdm_sql.rewrite.shape import PPDM_FUNCTIONS, aggregate_nodes
 from ppdm_sql.rewrite.terms import Terms
+from ppdm_sql.rewrite.total_arithmetic import is_nothing, less_one, over, product, real_product
 from ppdm_sql.rewrite.totals import Totals, both, centred
 
 EXTREME = "An extreme value belongs to one row, and no row can be trusted: count a range, or ask for a quantile."
@@ -110,7 +112,7 @@ class _Collector:
     def rewrite(self, node: exp.Expr) -> exp.Expr:
         """An aggregate as an expression over totals, or the name of a native one."""
         plain = not self.query.hidden and not self.domain_groups and not self.query.perturbed_in(node)
-        if plain and (not self.query.piecewise or type(_counting(node)) in PIECES):
+        if plain and (not self.query.piecewise or type(counting(node)) in PIECES):
             return self.native(node)
         condition, function = self.hidden, node
         if isinstance(node, exp.Filter):
@@ -215,7 +217,7 @@ class _Collector:
         rows = self.count(both(condition, self.totals.known(value)))
         about_mean = self.about_means(value, value, condition, rows)
         pop = isinstance(function, exp.VariancePop | exp.StddevPop)
-        variance = over(about_mean, rows if pop else _less_one(rows))
+        variance = over(about_mean, rows if pop else less_one(rows))
         if isinstance(function, exp.Variance | exp.VariancePop):
             return variance
         return exp.Sqrt(this=exp.Greatest(this=variance, expressions=[exp.Literal.number("0e0")]))
@@ -231,16 +233,16 @@ class _Collector:
 
         if isinstance(function, exp.Corr):
             spreads = [about_means(x, x), about_means(y, y)]
-            both_spread = exp.Greatest(this=_product(*spreads), expressions=[exp.Literal.number("0e0")])
-            squares = [self.sum(_numbers(value, value), condition) for value in (x, y)]
-            constant = disjunction([_is_nothing(part, of) for part, of in zip(spreads, squares, strict=True)])
+            both_spread = exp.Greatest(this=product(*spreads), expressions=[exp.Literal.number("0e0")])
+            squares = [self.sum(real_product(value, value), condition) for value in (x, y)]
+            constant = disjunction([is_nothing(part, of) for part, of in zip(spreads, squares, strict=True)])
             nobody = exp.EQ(this=rows, expression=exp.Literal.number(0))
             nan = typed(exp.Literal.string("NaN"), "DOUBLE")  # as in DuckDB, where one of the two is constant
             return exp.Case(
                 ifs=[exp.If(this=nobody, true=exp.Null()), exp.If(this=constant, true=nan)],
                 default=over(about_means(x, y), exp.Sqrt(this=both_spread)),
             )
-        return over(about_means(x, y), rows if isinstance(function, exp.CovarPop) else _less_one(rows))
+        return over(about_means(x, y), rows if isinstance(function, exp.CovarPop) else less_one(rows))
 
     def about_means(self, a: exp.Expr, b: exp.Expr, condition: Condition, rows: exp.Expr) -> exp.Expr:
         """The sum of the products of two numbers about their means.
@@ -248,8 +250,8 @@ class _Collector:
         A product of two estimated sums is too large by their covariance. For columns with noise that is as large as a
         single row's, and is put back; elsewhere it is left, being small against the error.
         """
-        means = over(_product(self.sum(a, condition), self.sum(b, condition)), rows)
-        result = exp.Sub(this=self.sum(_numbers(a, b), condition), expression=means)
+        means = over(product(self.sum(a, condition), self.sum(b, condition)), rows)
+        result = exp.Sub(this=self.sum(real_product(a, b), condition), expression=means)
         one, other = (self.totals.noisy(node) if isinstance(node, exp.Column) else [] for node in (a, b))
         shared = one[0].shared(other[0]) if one and other else 0.0
         return exp.Paren(this=exp.Add(this=result, expression=number(shared)) if shared else result)
@@ -277,65 +279,6 @@ class _Collector:
         else:
             why = "its FILTER is on a perturbed column."
         refuse(self.query.sql, function, why, REMEDIES.get(type(function), REMEDY))
-
-
-PIECES: dict[type[exp.Expr], type[exp.Expr]] = {
-    exp.Count: exp.Sum,
-    exp.CountIf: exp.Sum,
-    exp.Sum: exp.Sum,
-    exp.Min: exp.Min,
-    exp.Max: exp.Max,
-}
-"""Exact aggregates that can be put together from those of pieces, and by which aggregate."""
-
-
-def piece_of(node: exp.Expr) -> exp.Expr:
-    """An exact aggregate of one piece; counts are never NULL."""
-    counts = isinstance(_counting(node), exp.Count | exp.CountIf)
-    return exp.Coalesce(this=node.copy(), expressions=[exp.Literal.number(0)]) if counts else node.copy()
-
-
-def put_together(node: exp.Expr, pieces: exp.Expr) -> exp.Expr:
-    """An exact aggregate of all from the column `pieces` that holds it for each piece."""
-    function = _counting(node)
-    assert function is not None
-    whole: exp.Expr = PIECES[type(function)](this=pieces)
-    if isinstance(function, exp.Count | exp.CountIf):
-        zero = exp.Coalesce(this=whole, expressions=[exp.Literal.number(0)])
-        whole = typed(zero, "BIGINT" if isinstance(function, exp.Count) else "INT128")
-    return whole
-
-
-def _counting(node: exp.Expr) -> exp.Expr | None:
-    """The function of an aggregate, without its FILTER; None where it looks at distinct values or several."""
-    function = node.this if isinstance(node, exp.Filter) else node
-    plain = not isinstance(function.this, exp.Distinct) and not function.expressions
-    return function if plain else None
-
-
-def over(top: exp.Expr, bottom: exp.Expr) -> exp.Expr:
-    """A ratio, NULL where there is nothing to divide by."""
-    zero = exp.Nullif(this=bottom.copy(), expression=exp.Literal.number("0e0"))
-    return exp.Paren(this=exp.Div(this=top.copy(), expression=zero, typed=False, safe=False))
-
-
-def _is_nothing(spread: exp.Expr, squares: exp.Expr) -> exp.Expr:
-    """Whether a spread about the mean is no more than the rounding of the squares that it is the rest of."""
-    rounding = exp.Mul(this=exp.Literal.number("1e-11"), expression=squares)
-    return exp.LTE(this=spread.copy(), expression=rounding)
-
-
-def _less_one(rows: exp.Expr) -> exp.Expr:
-    return exp.Paren(this=exp.Sub(this=rows.copy(), expression=exp.Literal.number(1)))
-
-
-def _product(one: exp.Expr, other: exp.Expr) -> exp.Expr:
-    return exp.Paren(this=exp.Mul(this=grouped(one.copy()), expression=grouped(other.copy())))
-
-
-def _numbers(one: exp.Expr, other: exp.Expr) -> exp.Expr:
-    """The product of two values, as DOUBLE: their own type might be too narrow for it."""
-    return exp.Mul(this=typed(one.copy(), "DOUBLE"), expression=typed(other.copy(), "DOUBLE"))
 
 
 def _text(node: exp.Expr) -> str:

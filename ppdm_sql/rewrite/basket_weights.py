@@ -16,7 +16,7 @@ from sqlglot import exp
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.policy.basket_column import BasketColumn
 from ppdm_sql.rewrite.memberships import column_of, membership
-from ppdm_sql.rewrite.plan import BasketAxis
+from ppdm_sql.rewrite.planned_axis import BasketAxis
 from ppdm_sql.rewrite.scan import number, product, total, typed
 
 

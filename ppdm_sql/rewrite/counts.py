@@ -16,7 +16,8 @@ from sqlglot import exp
 
 from ppdm_sql.reconstruct.inversion import invert_adjoint
 from ppdm_sql.rewrite.formula import target_tensor
-from ppdm_sql.rewrite.plan import BasketAxis, JointAxis, Plan, PlannedAxis, PlannedTotal
+from ppdm_sql.rewrite.plan import Plan, PlannedTotal
+from ppdm_sql.rewrite.planned_axis import BasketAxis, JointAxis, PlannedAxis
 from ppdm_sql.rewrite.scan import Scan, conjunction, count_rows, grouped, number, total
 
 MAX_COUNTED_STATES = 8

@@ -21,11 +21,13 @@ import pyarrow as pa
 from sqlglot import exp
 
 from ppdm_sql.rewrite.formula import FALSE, Formula, axes_of, restrict
-from ppdm_sql.rewrite.plan import Plan, PlannedAxis, PlannedProduct, PlannedTotal
+from ppdm_sql.rewrite.plan import Plan, PlannedProduct, PlannedTotal
+from ppdm_sql.rewrite.planned_axis import PlannedAxis
 from ppdm_sql.rewrite.query import Value
 from ppdm_sql.rewrite.scan import Scan, cell_name, conjunction, count_rows, inner, key_name, named
 from ppdm_sql.rewrite.states import GROUP, cell_number, rank, solved_axes
-from ppdm_sql.rewrite.weights import RowWeights, drawn_mean, value_inside
+from ppdm_sql.rewrite.summed_values import drawn_mean, value_inside
+from ppdm_sql.rewrite.weights import RowWeights
 
 Tensor = npt.NDArray[np.float64]
 CELLS = "ppdm_cells"

@@ -12,7 +12,8 @@ from ppdm_sql.errors import Unsupported
 from ppdm_sql.policy.basket_column import BasketColumn
 from ppdm_sql.rewrite.basket_weights import by_size, inverse_contrasts, rhos, seed_value
 from ppdm_sql.rewrite.memberships import ITEM, is_item
-from ppdm_sql.rewrite.plan import BasketAxis, Plan
+from ppdm_sql.rewrite.plan import Plan
+from ppdm_sql.rewrite.planned_axis import BasketAxis
 from ppdm_sql.rewrite.query import Query
 from ppdm_sql.rewrite.refuse import refuse
 from ppdm_sql.rewrite.scan import Scan, covariance_name, estimate_name, key_name, number

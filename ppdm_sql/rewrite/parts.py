@@ -28,7 +28,8 @@ from ppdm_sql.channels.cells import FoundColumn
 from ppdm_sql.policy.binding import BoundColumn
 from ppdm_sql.policy.domain import Values
 from ppdm_sql.policy.noise import NoisyColumn
-from ppdm_sql.rewrite.aggregates import native_name, put_together
+from ppdm_sql.rewrite.aggregates import native_name
+from ppdm_sql.rewrite.pieces import put_together
 from ppdm_sql.rewrite.plan import Measuring, Plan, make_plan
 from ppdm_sql.rewrite.query import Query
 from ppdm_sql.rewrite.refuse import refuse

@@ -39,7 +39,8 @@ def read_quantile(query: Query, node: exp.Expr, condition: exp.Expr | None) -> t
     """What a quantile asks for, and whether it is a list.
 
     >>> import sqlglot
-    >>> [one.fraction for one in read_quantile(None, sqlglot.parse_one("QUANTILE_CONT(a, [0.1, 0.9])"), None)[0]]
+    >>> call = sqlglot.parse_one("QUANTILE_CONT(a, [0.1, 0.9])", dialect="duckdb")
+    >>> [one.fraction for one in read_quantile(None, call, None)[0]]
     [0.1, 0.9]
     """
     function, argument, order = node, node.this, None

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from sqlglot import exp
 
 from ppdm_sql.rewrite.formula import target_tensor
-from ppdm_sql.rewrite.plan import Plan, PlannedAxis
+from ppdm_sql.rewrite.plan import Plan
+from ppdm_sql.rewrite.planned_axis import PlannedAxis
 from ppdm_sql.rewrite.refuse import refuse
 
 NARROWEST = 0.5

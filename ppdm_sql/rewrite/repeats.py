@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from ppdm_sql.rewrite.aggregates import piece_of, put_together
+from ppdm_sql.rewrite.pieces import piece_of, put_together
 from ppdm_sql.rewrite.query import Condition, Junction, Product, Query, Test, Total, own_columns
 from ppdm_sql.rewrite.refuse import refuse
 from ppdm_sql.rewrite.relation import Relation, Source, named_column

@@ -15,7 +15,8 @@ from ppdm_sql.errors import Unsupported
 from ppdm_sql.rewrite.counts import conjunction_counts, counts_to_states, states
 from ppdm_sql.rewrite.formula import target_tensor
 from ppdm_sql.rewrite.lookup import lookup
-from ppdm_sql.rewrite.plan import JointAxis, Plan, PlannedAxis
+from ppdm_sql.rewrite.plan import Plan
+from ppdm_sql.rewrite.planned_axis import JointAxis, PlannedAxis
 from ppdm_sql.rewrite.scan import Scan, cell_name, count_rows, key_name, typed
 
 MAX_CONJUNCTIONS = 16

@@ -8,22 +8,23 @@ column's cells first, so that every product has each column once.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from sqlglot import exp
 
-from ppdm_sql.channels.cells import total_weight
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.policy.binding import BoundColumn
 from ppdm_sql.rewrite.basket_weights import basket_weight
 from ppdm_sql.rewrite.formula import FALSE, TRUE, All, Atom, Formula, components, most_shared_axis, restrict, simplify
 from ppdm_sql.rewrite.lookup import lookup
 from ppdm_sql.rewrite.noise_weight import noise_weight
-from ppdm_sql.rewrite.plan import BasketAxis, JointAxis, Plan, PlannedAxis, PlannedProduct, PlannedTotal
+from ppdm_sql.rewrite.plan import Plan, PlannedProduct, PlannedTotal
+from ppdm_sql.rewrite.planned_axis import BasketAxis, JointAxis, PlannedAxis
 from ppdm_sql.rewrite.query import Value
 from ppdm_sql.rewrite.scan import Scan, conjunction, grouped, number, total, typed
+from ppdm_sql.rewrite.summed_values import drawn_mean, value_inside
 
 FLOAT_ROWS = 10**8
 """Up to here the rounding of FLOAT weights stays below a hundredth of the standard error; DOUBLE is a sixth slower."""
@@ -283,24 +284,6 @@ def _is_null(axis: PlannedAxis) -> exp.Expr:
 
 def _null(column: BoundColumn) -> exp.Expr:
     return exp.Is(this=exp.column(exp.to_identifier(column.name, quoted=True)), expression=exp.Null())
-
-
-def drawn_mean(axis: PlannedAxis, index: int, inside: Iterable[int]) -> float:
-    """The mean over draws of a value where it lies in some cells, and 0 elsewhere."""
-    mean = math.fsum(axis.cells[i].sums[index] for i in inside) / total_weight(axis.cells)
-    if not math.isfinite(mean):
-        assert axis.column is not None
-        text = axis.values[index].sql(dialect="duckdb")
-        raise Unsupported(f"Unsupported: {text} is infinite somewhere in the domain of {axis.column.name}.")
-    return mean
-
-
-def value_inside(axis: PlannedAxis, index: int, inside: frozenset[int]) -> exp.Expr:
-    """The value where the row lies in some cells, else 0."""
-    body: exp.Expr = exp.Coalesce(this=axis.values[index].copy(), expressions=[number(0.0)])
-    if len(inside) < len(axis.cells):
-        body = exp.Case(ifs=[exp.If(this=axis.test(inside), true=body)], default=number(0.0))
-    return body
 
 
 def _sum(body: exp.Expr) -> exp.Expr:

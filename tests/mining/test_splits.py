@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import doctest
 import itertools
 
 import numpy as np
@@ -8,16 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ppdm_sql.mining import splits, tree
 from ppdm_sql.mining.splits import best_split, impurity
 
 COUNTS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=2, max_size=7)
-
-
-def test_doctests():
-    for module in (splits, tree):
-        found = doctest.testmod(module)
-        assert found.attempted and not found.failed
 
 
 def gain(left: np.ndarray, whole: np.ndarray, criterion: str) -> float:

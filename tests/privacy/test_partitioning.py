@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import doctest
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,11 +13,6 @@ from ppdm_sql.privacy.partitioning import balance, merge, partition, protected_v
 TABLE = np.array([12, 8, 6, 5, 4, 3, 1, 1, 1, 1])
 """The table of the paper's examples."""
 COUNTS = st.lists(st.integers(0, 300), min_size=3, max_size=20).filter(lambda counts: sum(counts) > 0)
-
-
-def test_doctests():
-    found = doctest.testmod(partitioning)
-    assert found.attempted and not found.failed
 
 
 def test_example_2_of_the_paper():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
@@ -11,7 +10,6 @@ import pytest
 from ppdm_sql.errors import PolicyError, QueryError
 from ppdm_sql.policy import load_policy
 from ppdm_sql.policy.domain import Range, Values
-from ppdm_sql.publishing import listing, statements, words
 from ppdm_sql.publishing.statements import (
     CreatePerturbed,
     DescribePerturbed,
@@ -35,11 +33,6 @@ def create(text):
 def column(text):
     """The one column of a clause."""
     return create(f"CREATE PERTURBED TABLE t AS SELECT 1 PERTURB ({text})").policy.columns[0]
-
-
-@pytest.mark.parametrize("module", [listing, statements, words])
-def test_doctests(module):
-    assert doctest.testmod(module).failed == 0
 
 
 def test_the_example_of_the_design():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import re
 from datetime import date
 from html.parser import HTMLParser
@@ -16,7 +15,6 @@ from ppdm_sql.auditing import attack
 from ppdm_sql.errors import PolicyError, ReleaseError, TargetError
 from ppdm_sql.policy import load_policy
 from ppdm_sql.publishing import publish
-from ppdm_sql.report import page, words
 from ppdm_sql.report.attack_page import write_attack
 from ppdm_sql.report.writing import report
 
@@ -310,9 +308,3 @@ class TestInABrowser:
             assert view["width"] <= view["view"]
             assert view["plots"] == 3
             assert view["labelled"]
-
-
-@pytest.mark.parametrize("module", [words, page], ids=lambda module: module.__name__)
-def test_doctests(module):
-    found = doctest.testmod(module)
-    assert (found.attempted > 0, found.failed) == (True, 0)

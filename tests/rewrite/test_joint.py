@@ -20,7 +20,8 @@ from ppdm_sql.policy.manifest import Manifest, ReleasedColumn
 from ppdm_sql.policy.types import parse_type
 from ppdm_sql.rewrite.parse import parse
 from ppdm_sql.rewrite.passes import AGGREGATE, UNDERSTAND, run
-from ppdm_sql.rewrite.plan import JointAxis, Plan, make_plan
+from ppdm_sql.rewrite.plan import Plan, make_plan
+from ppdm_sql.rewrite.planned_axis import JointAxis
 from ppdm_sql.rewrite.query import Query
 from ppdm_sql.rewrite.settings import Settings
 from ppdm_sql.rewrite.weights import RowWeights

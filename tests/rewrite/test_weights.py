@@ -21,7 +21,8 @@ from ppdm_sql.reconstruct.inversion import invert_adjoint
 from ppdm_sql.rewrite.counts import conjunction_counts, counts_to_states, covariance_by_counts, estimate_by_counts
 from ppdm_sql.rewrite.formula import FALSE, TRUE, All, Atom, Formula, Some, simplify, target_tensor
 from ppdm_sql.rewrite.parse import parse
-from ppdm_sql.rewrite.plan import Plan, PlannedAxis, PlannedProduct, PlannedTotal
+from ppdm_sql.rewrite.plan import Plan, PlannedProduct, PlannedTotal
+from ppdm_sql.rewrite.planned_axis import PlannedAxis
 from ppdm_sql.rewrite.query import Query
 from ppdm_sql.rewrite.scan import Scan
 from ppdm_sql.rewrite.weights import covariance_by_weights, estimate_by_weights
