@@ -7,10 +7,12 @@ import math
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ppdm_sql.auditing import attack, audit
 from ppdm_sql.cli.attack import describe
+from ppdm_sql.cli.main import main
 from ppdm_sql.errors import RareValues, SourceError
 from ppdm_sql.policy import load_policy
 from ppdm_sql.privacy import distortion, distortion_if_independent, highest_posterior, identity_posterior
@@ -291,3 +293,14 @@ def test_hardly_any_rows(rows, tmp_path):
     with pytest.warns(RareValues):
         publish(small, rules, to=tmp_path / "r.parquet", key=key(0), progress=False)
     assert f"{rows:,} rows" in describe(attack([tmp_path / "r.parquet"], small))
+
+
+def test_plots_of_every_mechanism(copy, original, tmp_path, capsys):
+    pq.write_table(original, tmp_path / "t.parquet")
+    page = tmp_path / "page.html"
+    arguments = ["attack", str(copy()), str(copy(1)), "--source", str(tmp_path / "t.parquet"), "--plot", str(page)]
+    assert main(arguments) == 0
+    assert "averaged, it gets smaller with every copy" in capsys.readouterr().out
+    text = page.read_text(encoding="utf-8")
+    for label in ("How far guesses of noisy numbers are off", "How often an item that a basket shows", "kept."):
+        assert label in text
