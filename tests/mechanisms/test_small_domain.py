@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from cases import JOBS, staff
-from conftest import ROWS, secret
+from mechanisms.conftest import ROWS, secret
 from scipy.stats import chi2
 
 import ppdm_sql
