@@ -158,7 +158,7 @@ class PartedView(View):
 
     def odds(self, shown: Numbers) -> Array:
         """Differ from part to part."""
-        raise NotImplementedError("parts are judged one by one")
+        raise AssertionError("parts are judged one by one: ask judge")
 
     def judge(self, shown: Numbers, truth: Numbers, parts: Numbers | None) -> Guesses:
         """Within the part of each row."""
