@@ -39,31 +39,20 @@ def _tree(con: Connection, table: str, arguments: argparse.Namespace) -> None:
 
 def _itemsets(con: Connection, table: str, arguments: argparse.Namespace) -> None:
     column = _baskets(con, table, arguments.column)
-    found = frequent_itemsets(
-        con,
-        table,
-        column,
-        min_support=arguments.min_support,
-        max_items=arguments.max_items,
-        confidence=arguments.confidence,
-    )
-    _show(found, arguments.format)
+    _show(frequent_itemsets(con, table, column, **_thresholds(arguments)), arguments.format)
 
 
 def _rules(con: Connection, table: str, arguments: argparse.Namespace) -> None:
     column = _baskets(con, table, arguments.column)
-    found = association_rules(
-        con,
-        table,
-        column,
-        min_support=arguments.min_support,
-        min_confidence=arguments.min_confidence,
-        max_items=arguments.max_items,
-        confidence=arguments.confidence,
-    )
-    _show(found, arguments.format)
+    asked = _thresholds(arguments)
+    _show(association_rules(con, table, column, min_confidence=arguments.min_confidence, **asked), arguments.format)
 
 
+def _thresholds(arguments: argparse.Namespace) -> dict[str, Any]:
+    return {name: getattr(arguments, name) for name in ("min_support", "max_items", "confidence")}
+
+
+_NO_BASKETS = 'no column of baskets: name another with --table; mechanism = "select_a_size" makes one'
 _KINDS: dict[str, Callable[[Connection, str, argparse.Namespace], None]] = {
     "tree": _tree,
     "itemsets": _itemsets,
@@ -83,7 +72,7 @@ def _baskets(con: Connection, table: str, asked: str | None) -> str:
     """The column that is meant; the only one of baskets need not be named."""
     names = [c.name for c in con.manifest(table).columns if isinstance(c.perturbed, BasketColumn)]
     if asked is None and len(names) != 1:
-        said = f"several columns of baskets: name one with --column ({', '.join(names)})" if names else "no baskets"
+        said = f"several columns of baskets: name one with --column ({', '.join(names)})" if names else _NO_BASKETS
         raise QueryError(f"the table {table} has {said}.")
     return names[0] if asked is None else asked
 

@@ -65,12 +65,13 @@ class Feature:
 def find_features(
     con: Connection, table: str, manifest: Manifest, names: Sequence[str] | None, target: str
 ) -> list[Feature]:
-    """The features to split on: those named, or every released column that can be one."""
+    """The features to split on: those named, or every released column that can be one and does not name rows."""
     if names is not None:
         columns = [_column(manifest, name) for name in names]
     else:
         columns = [c for c in manifest.columns if c.name.casefold() != target.casefold()]
-    found = [_feature(con, table, column, manifest.rows, asked=names is not None) for column in columns]
+        columns = [c for c in columns if not _names_rows(con, table, c)]
+    found = [_feature(con, table, column, asked=names is not None) for column in columns]
     features = [feature for feature in found if feature is not None]
     if not features:
         raise QueryError(f"{manifest.table} has no column that a tree could split on.")
@@ -97,7 +98,16 @@ def _column(manifest: Manifest, name: str) -> ReleasedColumn:
     raise QueryError(f"{manifest.table} has no column {name!r}. Columns: {known}.")
 
 
-def _feature(con: Connection, table: str, column: ReleasedColumn, rows: int, *, asked: bool) -> Feature | None:
+def _names_rows(con: Connection, table: str, column: ReleasedColumn) -> bool:
+    """Whether an exact column has another value in every row: what a tree learns of it holds for no other row."""
+    if column.perturbed is not None or column.type.family in ("real", "other"):
+        return False
+    name = quote_name(column.name)
+    [(values, rows)] = con.execute(f"SELECT count(DISTINCT {name}), count(*) FROM {table}").fetchall()
+    return bool(rows > 1 and values == rows)
+
+
+def _feature(con: Connection, table: str, column: ReleasedColumn, *, asked: bool) -> Feature | None:
     bound = column.perturbed
     listed = isinstance(bound, BoundColumn) and isinstance(bound.domain, Values)
     if bound is not None and not isinstance(bound, BoundColumn):

@@ -85,6 +85,13 @@ def test_with_everything_kept_counts_at_leaves_are_those_of_the_rows(tmp_path):
         assert sum(sum(node.rows) for node in leaves) == pytest.approx((predicted == kind).sum())
 
 
+def test_a_column_that_names_rows_is_split_on_only_where_it_is_asked_for(tmp_path):
+    table = loans(2_000).append_column("id", pa.array(range(2_000)))
+    with connect(released(tmp_path, 1.0, table)) as con:
+        assert '"id"' not in decision_tree(con, "loans", "branch", depth=2).to_sql()
+        assert '"id"' in decision_tree(con, "loans", "branch", ["id"], depth=2).to_sql()
+
+
 def test_splits_of_features_that_tell_nothing_are_rare(tmp_path):
     table = loans(4_000, informative=False)
     found = 0
