@@ -14,7 +14,9 @@
 
     PpdmWarning (UserWarning)
     ├── NotConverged                an iterative answer stopped before its certificate; names the gap
-    └── RareValues                  a release holds values that hardly anybody has
+    ├── RareValues                  a release holds values that hardly anybody has
+    ├── Waiting                     another publication is at work in the same place
+    └── NotConfirmed                a release is in place, and its ledger counts it without knowing that
 
 No message ever holds a key or a value of an original row: a row is named by its position, a value by its rule.
 The exit code of the command line lives here too.
@@ -71,3 +73,11 @@ class NotConverged(PpdmWarning):
 
 class RareValues(PpdmWarning):
     """A release holds values that hardly anybody has, which tell more than the others."""
+
+
+class Waiting(PpdmWarning):
+    """Another publication is at work in the same place, and this one begins when it has ended."""
+
+
+class NotConfirmed(PpdmWarning):
+    """A release is in place and in its key's ledger, which could not be told that it is in place."""

@@ -25,7 +25,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _row(entry: Entry) -> tuple[str, ...]:
     kept = ", ".join(f"{name} {_strength(words)}" for name, words in entry.columns.items())
-    return (entry.when, entry.table, entry.level or "", kept, f"{entry.rows:,}", entry.to)
+    to = entry.to if entry.confirmed else f"{entry.to} (perhaps: publishing did not end)"
+    return (entry.when, entry.table, entry.level or "", kept, f"{entry.rows:,}", to)
 
 
 def _strength(words: object) -> str:

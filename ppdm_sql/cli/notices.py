@@ -23,7 +23,7 @@ def say(message: str) -> None:
 def message_of(error: BaseException) -> str | None:
     """What to tell a user about an error; None for a bug, which needs its traceback."""
     if isinstance(error, PpdmError):
-        return str(error)
+        return " ".join([str(error), *getattr(error, "__notes__", ())])
     if isinstance(error, OSError):
         reason = error.strerror or type(error).__name__
         return reason if error.filename is None else f"{str(error.filename)!r}: {reason}."

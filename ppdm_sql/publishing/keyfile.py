@@ -1,10 +1,12 @@
 """The publisher's secret key: a small text file that only its owner may read.
 
-All randomness of a release is a function of it. It is never shown: not in messages, not in a release.
+All randomness of a release is a function of it. It is never shown: not in messages, not in a release. It is never
+deleted or written over either: what was published with it could not be published again.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -12,10 +14,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ppdm_sql.errors import KeyFileError
+from ppdm_sql.errors import KeyFileError, PpdmError
+from ppdm_sql.publishing.locking import (
+    aside_path,
+    exclusive,
+    lock_path,
+    remove,
+    remove_leftovers,
+    sync_folder,
+    write_all,
+)
 
 KEY_BYTES = 32
 HEADER = "# ppdm_sql key: keep it secret and keep it safe; whoever has it can undo the perturbation"
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 _LONGEST = 4096  # a key file is two lines; more than this is some other file
 
 
@@ -23,54 +35,92 @@ def create_key(path: str | Path) -> bytes:
     """Write a fresh key that only its owner may read; refuse where anything is already there."""
     path = Path(path)
     key = secrets.token_bytes(KEY_BYTES)
-    try:
-        # O_EXCL: of two that create at once, one fails; the mode is set before the first byte is written.
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
+    if not _place(path, key):
         raise KeyFileError(
             f"key {str(path)!r} exists already and is not overwritten: whatever was published with it could never be "
             "published again. Choose another name, or use it as it is."
-        ) from None
-    except (OSError, ValueError) as error:
-        raise KeyFileError(f"key {str(path)!r} cannot be written: {_reason(error)}.") from None
-    try:
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(f"{HEADER}\n{key.hex()}\n")
-            file.flush()
-            os.fsync(file.fileno())
-    except BaseException:
-        remove_key(path)
-        raise
+        )
     return key
 
 
 def load_key(path: str | Path) -> bytes:
     """The key in a file; a fresh one is written where there is no such file."""
-    path = Path(path)
-    try:
-        return read_key(path)
-    except FileNotFoundError:
-        pass
-    return create_key(path)
+    return _load(Path(path))[0]
 
 
 @contextmanager
 def key_in(path: Path) -> Iterator[bytes]:
-    """The key in a file, made where there is none; a file made for a publication that failed is taken back."""
-    try:
-        secret = read_key(path)
-    except FileNotFoundError:
-        made = True
-    else:
-        made = False
-    # Out of the handler, for an exception remembers the one it was raised in.
-    secret = create_key(path) if made else secret
+    """The key in a file, made where there is none.
+
+    It stays whatever happens: another publication may have read it, and a release may be out that was made with it.
+    """
+    secret, fresh = _load(path)
     try:
         yield secret
-    except BaseException:
-        if made:
-            remove_key(path)
+    except PpdmError as error:
+        if fresh:
+            error.add_note(f"The key {str(path)!r} was made for this and stays: use it when you try again.")
         raise
+
+
+def _load(path: Path) -> tuple[bytes, bool]:
+    """The key, and whether it was made just now; of several that make one at once, all get the first one's."""
+    with suppress(FileNotFoundError):
+        return read_key(path), False
+    key = secrets.token_bytes(KEY_BYTES)
+    if _place(path, key):
+        return key, True
+    with suppress(FileNotFoundError):
+        return read_key(path), False
+    raise KeyFileError(f"key {str(path)!r} is a link to nothing, or was removed just now: name another file.")
+
+
+def _place(path: Path, key: bytes) -> bool:
+    """Write a key beside its place, and give it its name when the disk has it; False where there is something already.
+
+    A kill at any time leaves a whole key or none.
+    """
+    try:
+        if os.path.lexists(path):
+            return False
+        with exclusive(lock_path(path), f"key {str(path)!r}", KeyFileError):
+            remove_leftovers(path)
+            aside = aside_path(path)
+            try:
+                _write(aside, key)
+                placed = _name(aside, path)
+            finally:
+                remove(aside)
+            sync_folder(path.parent)
+    except (OSError, ValueError) as error:
+        if isinstance(error, KeyFileError):
+            raise
+        raise KeyFileError(f"key {str(path)!r} cannot be written: {_reason(error)}.") from None
+    return placed
+
+
+def _write(path: Path, key: bytes) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)  # the mode is set before the first byte
+    try:
+        write_all(handle, f"{HEADER}\n{key.hex()}\n".encode("ascii"))
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _name(aside: Path, path: Path) -> bool:
+    """Give a file its name; False where that is taken, which a link, unlike a renaming, never overwrites."""
+    try:
+        os.link(aside, path)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        if os.path.lexists(path):
+            return False
+        aside.rename(path)  # the lock keeps others from making one meanwhile
+    return True
 
 
 def read_key(path: Path) -> bytes:
@@ -87,17 +137,12 @@ def read_key(path: Path) -> bytes:
         raise KeyFileError(f"key {str(path)!r} cannot be read: {_reason(error)}.") from None
     key = _parse(content)
     if key is None:
+        what = f"it holds no key of {KEY_BYTES} bytes" if content.strip() else "it is empty"
         raise KeyFileError(
-            f"{str(path)!r} is not a key file: it holds no key of {KEY_BYTES} bytes. Make one with ppdm-sql keygen, or "
-            "name a file that does not exist yet."
+            f"{str(path)!r} is not a key file: {what}. Where something was published with it, restore it from a copy; "
+            "else make one with ppdm-sql keygen, or name a file that does not exist yet."
         )
     return key
-
-
-def remove_key(path: Path) -> None:
-    """Take back a key that nothing was published with."""
-    with suppress(OSError):
-        path.unlink()
 
 
 def _check_mode(path: Path, mode: int) -> None:

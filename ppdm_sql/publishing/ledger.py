@@ -5,9 +5,10 @@ file, table, level, and for each perturbed column what its manifest says. It hol
 line also has a fingerprint of the key and one of the source's name, both made with the key: whoever has not the key
 cannot tell from them what they stand for.
 
-Lines are appended under a lock and never changed, so publications at the same time neither lose nor overlook each
-other's. Where the ledger is lost nothing breaks, and nothing is checked against what it held: keep it with the key.
-Keys given as bytes, and tables and views inside a database, have no ledger.
+A release is entered before it is put in place (`ledger_file.py`), under a lock, so that neither a crash nor
+publications at the same time can forget one. Where the ledger is lost nothing breaks, and nothing is checked against
+what it held: keep it with the key. A key given as bytes has the ledger that `publish` is told; tables and views inside
+a database have none.
 """
 
 from __future__ import annotations
@@ -15,24 +16,22 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import secrets
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from ppdm_udfs import subkey
 
-from ppdm_sql.errors import KeyFileError, PolicyError
+from ppdm_sql.errors import KeyFileError, NotConfirmed, PolicyError
 from ppdm_sql.policy import Manifest, ReleasedColumn
 from ppdm_sql.policy.mechanisms import MECHANISMS
 from ppdm_sql.policy.types import parse_type
-
-try:
-    import fcntl
-except ImportError:  # on systems without it, two publications in the same instant may overlook each other
-    fcntl = None  # type: ignore[assignment]
+from ppdm_sql.publishing.ledger_file import Record, damaged, open_journal, read_records
 
 FORMAT = 1
 ENDING = ".ledger"
@@ -40,7 +39,10 @@ ENDING = ".ledger"
 
 @dataclass(frozen=True)
 class Entry:
-    """One release: `columns` has a manifest's words for each perturbed column, `adopted` retentions of older copies."""
+    """One release: `columns` has a manifest's words for each perturbed column, `adopted` retentions of older copies.
+
+    Where it is not `confirmed`, a crash kept the ledger from knowing whether it is in place.
+    """
 
     table: str
     to: str
@@ -52,6 +54,8 @@ class Entry:
     key: str = ""
     source: str | None = None
     adopted: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    id: str = ""
+    confirmed: bool = True
 
     @property
     def couples(self) -> str:
@@ -68,11 +72,13 @@ class Entry:
         """The entry as a line."""
         body = {
             "ppdm_ledger": FORMAT,
+            "id": self.id,
             "couples": self.couples,
             **self.__dict__,
             "columns": dict(self.columns),
             "adopted": dict(self.adopted),
         }
+        del body["confirmed"]  # a line of its own says so
         return json.dumps(body, ensure_ascii=False)
 
     @staticmethod
@@ -92,6 +98,36 @@ def ledger_path(key: str | Path) -> Path:
     return path.with_name(path.name + ENDING)
 
 
+def ledger_of(
+    key: str | Path | bytes, given: str | Path | None, needed: str | None, others: Sequence[Path]
+) -> Path | None:
+    """Where the ledger is: beside a key file; where it was said for a key of bytes, None where nothing was.
+
+    Raises KeyFileError where it may not be there, is one of the files that are `others`, or is `needed` and missing.
+    """
+    if not isinstance(key, bytes):
+        if given is not None:
+            raise KeyFileError("ledger is for keys that are given as bytes: that of a key file lies beside it.")
+        return ledger_path(key)
+    if given is None:
+        if needed is not None:
+            raise KeyFileError(
+                f"{needed} with a key given as bytes, which has no ledger: whether it would give away what the key has "
+                "released before cannot be known. Say ledger = 'my.ledger', a file that is made where there is none, "
+                "and say it at every release of this key; or give the key as a file, which has its ledger beside it."
+            )
+        return None
+    try:
+        path = Path(given).resolve()
+    except (OSError, ValueError, RuntimeError):
+        raise KeyFileError(f"ledger {str(given)!r} is not a path that can be used.") from None
+    if path.is_dir() or not path.parent.is_dir():
+        raise KeyFileError(f"ledger {str(given)!r}: name a file, in a directory that exists.")
+    if path in [other.resolve() for other in others]:
+        raise KeyFileError(f"ledger {str(given)!r} is the source or the release itself: name another file.")
+    return path
+
+
 def entry_of(
     manifest: Manifest,
     to: Path,
@@ -107,7 +143,7 @@ def entry_of(
     print_of = fingerprint(key)
     origin = None if source is None else subkey(key, "ledger source", source).hex()[:16]
     release = (manifest.table, str(to), columns, named, manifest.level, manifest.rows, when)
-    return Entry(*release, print_of, origin, dict(adopted))
+    return Entry(*release, print_of, origin, dict(adopted), secrets.token_hex(8))
 
 
 def fingerprint(key: bytes) -> str:
@@ -117,58 +153,44 @@ def fingerprint(key: bytes) -> str:
 
 def read_ledger(path: Path, *, beside: Entry | None = None) -> list[Entry]:
     """The releases in a ledger, none where there is no file; those that are coupled with `beside` are passed over."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        return []
-    except (OSError, ValueError):
-        raise KeyFileError(f"ledger {str(path)!r} cannot be read: check its permissions, or move it away.") from None
-    coupled = None if beside is None else f'"couples": "{beside.couples}"'
-    try:
-        return [Entry.from_json(line) for line in lines if line.strip() and (coupled is None or coupled not in line)]
-    except (ValueError, TypeError, LookupError, AttributeError):
-        raise KeyFileError(
-            f"ledger {str(path)!r} is damaged, or of a later version: update ppdm_sql, or restore it from a copy."
-        ) from None
+    return _entries(path, read_records(path), beside)
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Nobody else reads and then writes the ledger meanwhile; a ledger that stays empty is taken back."""
-    try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError as error:
-        raise KeyFileError(f"ledger {str(path)!r} cannot be written: {error.strerror}.") from None
-    try:
-        if fcntl is not None:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        if os.fstat(handle).st_size == 0:
-            path.unlink(missing_ok=True)
-        os.close(handle)
+def recording(path: Path | None, entry: Entry, aside: Path, *, independent: bool) -> Iterator[None]:
+    """Check a release against the ledger of its key and enter it, before what is in `aside` is put in place.
 
-
-def append(path: Path, entry: Entry) -> None:
-    """Add a release."""
-    with path.open("a", encoding="utf-8") as file:
-        file.write(entry.to_json() + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-
-
-@contextmanager
-def recording(key: str | Path | bytes, entry: Entry, *, independent: bool) -> Iterator[None]:
-    """Check a release against the ledger of its key, and enter it once it is in place."""
-    if isinstance(key, bytes):
+    Whatever ends the process from then on, the release counts. Where putting it in place fails, and `aside` is still
+    where it was, it was not released, and that is entered too.
+    """
+    if path is None:
         yield
         return
-    path = ledger_path(key)
-    with locked(path):
+    with open_journal(path) as journal:
         if not independent:
-            check_coupled(entry, read_ledger(path, beside=entry))
-        yield
-        append(path, entry)
+            check_coupled(entry, _entries(path, journal.records, entry))
+        journal.intend(entry.to_json())
+        try:
+            yield
+        except BaseException:
+            if os.path.lexists(aside):
+                with suppress(KeyFileError):  # it counts as released then, which is no more than too careful
+                    journal.withdraw(entry.id)
+            raise
+        try:
+            journal.confirm(entry.id)
+        except KeyFileError as error:
+            said = f"the release {entry.to!r} is in place and in its ledger, where it is not confirmed: {error}"
+            warnings.warn(NotConfirmed(said), stacklevel=3)
+
+
+def _entries(path: Path, records: Sequence[Record], beside: Entry | None) -> list[Entry]:
+    coupled = None if beside is None else f'"couples": "{beside.couples}"'
+    looked_at = [record for record in records if coupled is None or coupled not in record.line]
+    try:
+        return [replace(Entry.from_json(record.line), confirmed=record.confirmed) for record in looked_at]
+    except (ValueError, TypeError, LookupError, AttributeError):
+        raise damaged(path) from None
 
 
 def check_coupled(entry: Entry, earlier: Sequence[Entry]) -> None:

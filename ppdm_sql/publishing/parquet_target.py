@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -70,8 +69,6 @@ class ParquetWriter(Writer):
         assert self._writer is not None
         self._writer.add_key_value_metadata({METADATA_KEY: manifest.to_json()})
         self._writer.close()
-        with self._aside.open("rb") as written:
-            os.fsync(written.fileno())  # a rename must not overtake what it renames
         return self._aside
 
     def _write_batch(self, batch: pa.RecordBatch, released: pa.Schema) -> None:

@@ -19,7 +19,7 @@ from ppdm_sql.policy.types import parse_type
 from ppdm_sql.publishing.adopting import adopted_pairs, adopting
 from ppdm_sql.publishing.keyfile import KEY_BYTES, key_in, read_key
 from ppdm_sql.publishing.layout import Layout, lay_out
-from ppdm_sql.publishing.ledger import check_coupled, entry_of, ledger_path, read_ledger, recording
+from ppdm_sql.publishing.ledger import check_coupled, entry_of, ledger_of, read_ledger, recording
 from ppdm_sql.publishing.mechanisms import perturbers_of
 from ppdm_sql.publishing.perturber import Perturber, released_schema
 from ppdm_sql.publishing.perturbing import Perturbation
@@ -27,7 +27,7 @@ from ppdm_sql.publishing.pipeline import run
 from ppdm_sql.publishing.reading import guarded
 from ppdm_sql.publishing.readings import Readings, passes_of
 from ppdm_sql.publishing.sources import open_source, source_files
-from ppdm_sql.publishing.targets import check_target, is_duckdb, open_writer, put_in_place
+from ppdm_sql.publishing.targets import check_target, is_duckdb, on_disk, open_writer, put_in_place
 
 
 def publish(
@@ -40,6 +40,7 @@ def publish(
     replace: bool = False,
     adopt: Mapping[Any, float] | Sequence[tuple[Any, float]] = (),
     independent: bool = False,
+    ledger: str | Path | None = None,
     progress: bool | None = None,
 ) -> Manifest:
     """Perturb a table as its policy says and write the release.
@@ -54,7 +55,7 @@ def publish(
     to
         ``*.duckdb`` (further tables may join an existing release) or ``*.parquet``.
     key
-        The key file, made where there is none yet; or the 32 bytes themselves.
+        The key file, made where there is none yet, which stays also where publishing fails; or the 32 bytes themselves.
     level
         One of the policy's levels, whose retention holds for every perturbed column.
     replace
@@ -64,6 +65,9 @@ def publish(
         become levels, with which this release and all later ones are coupled. Name them at every release from now on.
     independent
         Publish although an earlier release of this key cannot be coupled with this one; `ledger.py` has the rules.
+    ledger
+        Where a key that is given as bytes keeps its ledger, made where there is none yet: what it has released, which
+        levels, adopted copies and independent releases are checked against. That of a key file lies beside it.
     progress
         Show a bar; None shows one on a terminal only.
 
@@ -81,6 +85,7 @@ def publish(
     copies = adopted_pairs(adopt)
     target = check_target(to, table=declared.table, sources=source_files(source))
     _check_key_path(key, target, source_files(source))
+    recorded = ledger_of(key, ledger, _needs(level, copies, independent=independent), [target, *source_files(source)])
     with open_source(source, declared) as opened:
         layout = lay_out(declared, opened, parquet=not is_duckdb(target))
         query = guarded(opened.where, lambda: opened.relation.project(layout.query))
@@ -94,10 +99,10 @@ def publish(
             readings.check(perturbers)
             with _key(key) as secret, _bar(progress, declared.table, opened.rows, perturbers) as bar:
                 changing, adopted = adopting(perturbers, copies, layout, declared, secret)
-                if not independent and not isinstance(key, bytes):  # again at the end, for others may publish meanwhile
+                if not independent and recorded is not None:  # again at the end, for others may publish meanwhile
                     foreseen = _foreseen(declared, layout, types, level)
                     entry = entry_of(foreseen, target, declared.identity, secret, _origin(source), adopted)
-                    check_coupled(entry, read_ledger(ledger_path(key), beside=entry))
+                    check_coupled(entry, read_ledger(recorded, beside=entry))
                 work = Perturbation(opened.where, layout, changing, secret, declared.table, target.parent)
                 with work:
                     readings.look(work, bar.update)
@@ -109,11 +114,18 @@ def publish(
                     work.check()
                 columns = _released_columns(work.layout(), types)
                 manifest = Manifest(declared.table, work.rows, columns, level)
-                finished = writer.finish(manifest)
+                finished = on_disk(writer.finish(manifest), target)
                 entry = entry_of(manifest, target, declared.identity, secret, _origin(source), adopted)
-                with recording(key, entry, independent=independent):
+                with recording(recorded, entry, finished, independent=independent):
                     put_in_place(finished, target)
     return manifest
+
+
+def _needs(level: str | None, copies: Sequence[tuple[Any, float]], *, independent: bool) -> str | None:
+    """What cannot be done without knowing what the key has released."""
+    if level is not None:
+        return f"level {level!r}"
+    return "adopted copies" if copies else "an independent release" if independent else None
 
 
 def _origin(source: Any) -> str | None:
@@ -161,7 +173,7 @@ def _check_key_path(key: str | Path | bytes, target: Path, sources: list[Path]) 
 
 @contextmanager
 def _key(key: str | Path | bytes) -> Iterator[bytes]:
-    """The secret; a file that was made for a publication that failed is taken back."""
+    """The secret, made where there is none."""
     if isinstance(key, bytes):
         yield key
         return

@@ -32,7 +32,7 @@ def key_path(con: duckdb.DuckDBPyConnection, text: str) -> Path:
 
 @contextmanager
 def secret_in(path: Path | None) -> Iterator[bytes]:
-    """The secret; a file that was made for a publication that failed is taken back."""
+    """The secret, made where there is none."""
     if path is None:
         raise KeyFileError(
             "publishing needs a key: say SET ppdm_key = 'my.key' first. It is a file that only you may read, made "

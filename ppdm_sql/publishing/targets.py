@@ -7,7 +7,6 @@ stays as it was.
 from __future__ import annotations
 
 import os
-import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,6 +20,15 @@ from ppdm_sql.errors import TargetError
 from ppdm_sql.policy import Manifest
 from ppdm_sql.policy.manifest import MANIFEST_TABLE
 from ppdm_sql.publishing.layout import Layout
+from ppdm_sql.publishing.locking import (
+    aside_path,
+    exclusive,
+    lock_path,
+    remove_aside,
+    remove_leftovers,
+    sync_file,
+    sync_folder,
+)
 from ppdm_sql.publishing.pipeline import Batches
 from ppdm_sql.publishing.sources import DUCKDB_ENDINGS
 
@@ -78,18 +86,19 @@ def open_writer(target: Path, layout: Layout, table: str, *, replace: bool) -> I
     from ppdm_sql.publishing.duckdb_target import DuckdbWriter  # noqa: PLC0415 - they build on this module
     from ppdm_sql.publishing.parquet_target import ParquetWriter  # noqa: PLC0415
 
-    aside = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
     kind = DuckdbWriter if is_duckdb(target) else ParquetWriter
-    writer: Writer | None = None
-    try:
-        writer = kind(target, aside, layout, table, replace=replace)
-        yield writer
-    finally:
-        if writer is not None:
-            writer.close()
-        for leftover in target.parent.glob(f"{_literal(aside.name)}*"):
-            with suppress(OSError):
-                leftover.unlink()
+    # From the first look at the target to the renaming, or what somebody else adds meanwhile would be lost.
+    with exclusive(lock_path(target), f"target {str(target)!r}", TargetError):
+        remove_leftovers(target)
+        aside = aside_path(target)
+        writer: Writer | None = None
+        try:
+            writer = kind(target, aside, layout, table, replace=replace)
+            yield writer
+        finally:
+            if writer is not None:
+                writer.close()
+            remove_aside(aside)
 
 
 def writing(where: str, action: Callable[[], Result], what: str | None = None) -> Result:
@@ -105,20 +114,27 @@ def writing(where: str, action: Callable[[], Result], what: str | None = None) -
     raise TargetError(f"{where} cannot be written ({reason}). Check the space and the permissions there.")
 
 
+def on_disk(finished: Path, target: Path) -> Path:
+    """A finished release, of which nothing waits in memory any more: its renaming must not overtake it."""
+    writing(f"target {str(target)!r}", lambda: sync_file(finished))
+    return finished
+
+
 def put_in_place(finished: Path, target: Path) -> None:
     """Rename a whole release to its name."""
     try:
         os.replace(finished, target)  # noqa: PTH105 - Path.replace says the same, less plainly
     except OSError as error:
         raise TargetError(f"target {str(target)!r} cannot be put in place: {error.strerror}.") from None
+    try:
+        sync_folder(target.parent)
+    except OSError as error:
+        raise TargetError(
+            f"target {str(target)!r} is in place, but may not outlive a crash of the machine: {error.strerror}."
+        ) from None
 
 
 def _same(one: Path, other: Path) -> bool:
     with suppress(OSError):
         return one.samefile(other)
     return False
-
-
-def _literal(name: str) -> str:
-    """A name as a pattern that matches it only."""
-    return "".join(f"[{c}]" if c in "*?[" else c for c in name)

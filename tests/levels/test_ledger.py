@@ -191,7 +191,7 @@ def test_bad_copies(adopt, message, key, tmp_path, monkeypatch):
     pq.write_table(pa.table({"id": [1, 1], "x": [2, 2]}), "twice.parquet")
     with pytest.raises((PolicyError, SourceError), match=message):
         publish(table(), policy(), to="r.parquet", key=key, adopt=adopt)
-    assert not Path("r.parquet").exists() and not key.exists()
+    assert not Path("r.parquet").exists() and not ledger_path(key).exists()
 
 
 def test_the_command_line(key, tmp_path, capsys):

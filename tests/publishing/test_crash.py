@@ -13,6 +13,7 @@ import pytest
 
 from ppdm_sql.errors import TargetError
 from ppdm_sql.publishing import publish
+from ppdm_sql.publishing.ledger import read_ledger
 from ppdm_sql.publishing.mechanisms import uniform
 from ppdm_sql.publishing.pipeline import run
 
@@ -42,7 +43,9 @@ def test_an_exception_in_the_middle(ending, error, existing, table, tmp_path, mo
     monkeypatch.setattr(uniform, "perturb", failing)
     with pytest.raises(error):
         publish(table, POLICY, to=path, key=tmp_path / "a.key", replace=True)
-    assert {name: (tmp_path / name).read_bytes() for name in files_in(tmp_path)} == before
+    after = {name: (tmp_path / name).read_bytes() for name in files_in(tmp_path)}
+    assert len(after.pop("a.key")) > 64
+    assert after == before
     assert not [thread for thread in threading.enumerate() if thread.name == "ppdm-publish"]
 
 
@@ -54,7 +57,8 @@ def test_a_failing_rename(ending, table, tmp_path, monkeypatch):
     monkeypatch.setattr("ppdm_sql.publishing.targets.os.replace", failing)
     with pytest.raises(TargetError, match="cannot be put in place: No space left on device"):
         publish(table, POLICY, to=tmp_path / f"r.{ending}", key=tmp_path / "a.key")
-    assert files_in(tmp_path) == []
+    assert files_in(tmp_path) == ["a.key", "a.key.ledger"]
+    assert read_ledger(tmp_path / "a.key.ledger") == []
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")

@@ -89,7 +89,7 @@ def test_declared_and_independent_covariances(tmp_path):
 def test_levels_are_coupled(tmp_path):
     columns = {"b": {"mechanism": "gaussian", "noise": {"near": 0.25, "far": 4}, "deviation": 1000, "step": 0.01}}
     for level in ("far", "near"):
-        publish(tmp_path / f"{level}.parquet", columns, level=level)
+        publish(tmp_path / f"{level}.parquet", columns, level=level, ledger=tmp_path / "a.ledger")
     original = table()["b"].to_numpy()
     near, far = (read(tmp_path / f"{level}.parquet")["b"].to_numpy() - original for level in ("near", "far"))
     expected = 1e6 * np.array([[0.25, 0.25], [0.25, 4]])

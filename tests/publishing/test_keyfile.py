@@ -111,11 +111,14 @@ def test_the_key_decides_the_values_and_is_not_in_the_release(tmp_path, table):
     assert key.hex().encode() not in content
 
 
-def test_a_key_that_was_there_stays_when_publishing_fails(tmp_path, table):
+def test_a_key_stays_when_publishing_fails(tmp_path, table):
+    """Also a fresh one: another publication may have read it."""
     key = create_key(tmp_path / "a.key")
     narrow = POLICY.replace("max = 90", "max = 20")
-    for path, left in ((tmp_path / "a.key", True), (tmp_path / "new.key", False)):
-        with pytest.raises(ValueError, match="outside its declared domain"):
+    for path, notes in ((tmp_path / "a.key", []), (tmp_path / "new.key", ["was made for this and stays"])):
+        with pytest.raises(ValueError, match="outside its declared domain") as caught:
             publish(table, narrow, to=tmp_path / "r.duckdb", key=path)
-        assert path.exists() == left
+        said = getattr(caught.value, "__notes__", [])
+        assert len(said) == len(notes) and all(note in text for note, text in zip(notes, said, strict=True))
     assert load_key(tmp_path / "a.key") == key
+    assert files_in(tmp_path) == ["a.key", "new.key"]

@@ -101,9 +101,9 @@ def test_nothing_is_overwritten_unless_asked(ending, table, tmp_path):
     publish(table, POLICY, to=path, key=KEY)
     before = path.read_bytes()
     with pytest.raises(TargetError, match=r"already. Say replace = True"):
-        publish(table, POLICY, to=path, key=KEY, level="public")
+        publish(table, POLICY.replace("retain = 0.5", "retain = 0.2"), to=path, key=KEY)
     assert path.read_bytes() == before
-    manifest = publish(table.slice(0, 10), POLICY, to=path, key=KEY, level="public", replace=True)
+    manifest = publish(table.slice(0, 10), POLICY, to=path, key=KEY, replace=True)
     assert manifest.rows == len(rows_of(path)) == 10
     assert files_in(tmp_path) == [path.name]
 

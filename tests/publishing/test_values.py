@@ -104,7 +104,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("ending", ["duckdb", "parquet"])
 @pytest.mark.parametrize("name", REFUSED)
-def test_refused_with_nothing_left_behind(name, ending, tmp_path):
+def test_refused_with_nothing_left_behind_but_a_fresh_key(name, ending, tmp_path):
     source, policy, message = REFUSED[name]
     with pytest.raises(SourceError) as caught:
         publish(source, policy, to=tmp_path / f"r.{ending}", key=tmp_path / "a.key")
@@ -112,7 +112,7 @@ def test_refused_with_nothing_left_behind(name, ending, tmp_path):
     assert "7654321" not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
-    assert files_in(tmp_path) == []
+    assert files_in(tmp_path) == ["a.key"]
 
 
 ACCEPTED = {
@@ -184,8 +184,9 @@ def test_bad_policies_write_nothing(name, tmp_path):
 def test_levels(tmp_path):
     policy = SMALL.replace("retain = 0.5\n", "") + "[levels]\nstate = 0.9\npublic = 0.1\n"
     shares = {}
+    more = {"key": KEY, "ledger": tmp_path / "a.ledger"}
     for level in ("state", "public"):
-        manifest = publish(numbers("i % 100", 20_000), policy, to=tmp_path / f"{level}.duckdb", key=KEY, level=level)
+        manifest = publish(numbers("i % 100", 20_000), policy, to=tmp_path / f"{level}.duckdb", level=level, **more)
         assert manifest.level == level
         assert manifest.perturbed[0].retain == {"state": 0.9, "public": 0.1}[level]
         rows = rows_of(tmp_path / f"{level}.duckdb", "t")
@@ -195,7 +196,7 @@ def test_levels(tmp_path):
     with pytest.raises(PolicyError, match="has no retention of its own: name a level"):
         publish(numbers("i % 100"), policy, to=tmp_path / "none.duckdb", key=KEY)
     with pytest.raises(PolicyError, match="level 'press' is not declared"):
-        publish(numbers("i % 100"), policy, to=tmp_path / "none.duckdb", key=KEY, level="press")
+        publish(numbers("i % 100"), policy, to=tmp_path / "none.duckdb", level="press", **more)
 
 
 def test_retention_one_releases_the_original(table, tmp_path):

@@ -36,9 +36,10 @@ def test_the_file_is_made_when_it_is_first_needed(bare, tmp_path, kind):
     assert not path.exists()
     with pytest.raises(SourceError):
         bare.execute(f"CREATE PERTURBED {kind} p AS FROM adult {AGE.replace('17', '40')} IDENTIFIED BY (id)")
-    assert not path.exists()
+    made = path.read_bytes()  # it stays, for somebody else may have read it
     bare.execute(TABLE.replace("TABLE", kind))
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert path.read_bytes() == made
 
 
 def test_a_relative_path_stays_where_it_was_meant(bare, tmp_path, monkeypatch):
