@@ -27,6 +27,10 @@ NEEDS = {
 }
 
 
+DAY = 86_400_000_000
+"""Microseconds."""
+
+
 @dataclass(frozen=True)
 class PerturbedColumn:
     """A perturbed column whose type is known; what else is public of it depends on its mechanism."""
@@ -118,6 +122,31 @@ def bind_domain(where: str, declared: Range | Values, type_name: str) -> tuple[G
     return domain, sql_type
 
 
+def check_domain(where: str, domain: Grid | Values, sql_type: SqlType) -> None:
+    """Refuse a domain that `bind_domain` would not have made for a type."""
+    family = sql_type.family
+    if family not in NEEDS:
+        raise PolicyError(f"{where}: values of type {sql_type.name} cannot be perturbed.")
+    if isinstance(domain, Values):
+        if len(set(domain.values)) < domain.size:
+            raise PolicyError(f"{where}: a value is listed twice; each may stand once.")
+        if family in ("text", "enum") and not all(isinstance(value, str) for value in domain.values):
+            raise PolicyError(f"{where}: its values do not fit this type, which needs {NEEDS[family]}.")
+        _bind_values(where, domain, sql_type)
+        return
+    if family in ("text", "enum", "boolean"):
+        raise PolicyError(f"{where}: a range does not fit this type.")
+    most = {"decimal": (sql_type.scale, sql_type.scale), "real": (0, MAX_REAL_SCALE)}.get(family, (0, 0))
+    if not most[0] <= domain.scale <= most[1]:
+        raise PolicyError(f"{where}: its decimal places do not fit this type.")
+    if family == "timestamp" and domain.step % TIMESTAMP_UNITS[sql_type.name.upper()]:
+        raise PolicyError(f"{where}: the step is finer than what this type can hold.")
+    if domain.size > MAX_POINTS:
+        raise PolicyError(f"{where}: its domain has more than 2^53 values.")
+    _check_bounds(where, domain.low, domain.high, sql_type)
+    _check_fineness(where, domain, sql_type)
+
+
 def grid_place(where: str, value: Scalar, grid: Grid, sql_type: SqlType) -> int | None:
     """The place of a declared value on a grid, None where it is not one of its points."""
     place, rest = divmod(_units(where, value, sql_type, grid.scale) - grid.low, grid.step)
@@ -170,7 +199,7 @@ def _units(where: str, value: Scalar | timedelta, sql_type: SqlType, scale: int)
         return microseconds(moment - datetime(1970, 1, 1, tzinfo=UTC))
     if isinstance(value, date):
         days = (value - date(1970, 1, 1)).days
-        return days * 86_400_000_000 if sql_type.family == "timestamp" else days
+        return days * DAY if sql_type.family == "timestamp" else days
     if isinstance(value, timedelta):
         return microseconds(value)
     if not isinstance(value, int | Decimal):
@@ -215,8 +244,11 @@ def _check_bounds(where: str, low: int, high: int, sql_type: SqlType) -> None:
     elif sql_type.name.upper() == "TIMESTAMP_NS":
         most = (2**63 - 1) // 1000
         least = -most
-    else:
-        return
+    else:  # what Python, and a policy, can say: the years 1 to 9999
+        epoch, ends = date(1970, 1, 1), (date.min, date.max)
+        least, most = ((day - epoch).days for day in ends)
+        if sql_type.family == "timestamp":
+            least, most = least * DAY, (most + 1) * DAY - 1
     if low < least or high > most:
         raise PolicyError(f"{where}: its domain reaches beyond what this type can hold exactly.")
 

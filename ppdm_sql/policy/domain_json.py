@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
-from ppdm_sql.policy.domain import Grid, Scalar, Values
-from ppdm_sql.policy.types import SqlType
+from ppdm_sql.errors import PolicyError
+from ppdm_sql.policy.binding import check_domain
+from ppdm_sql.policy.domain import MAX_POINTS, Grid, Scalar, Values
+from ppdm_sql.policy.fields import MAX_DIGITS, MAX_NAME, Fields, damaged
+from ppdm_sql.policy.types import UNKNOWN, SqlType
+
+MAX_VALUES = 1 << 22
+_UNITS = 2**130
+"""Further from zero lies no number of any type."""
 
 
 def domain_to_json(domain: Grid | Values) -> dict[str, Any]:
@@ -18,19 +24,53 @@ def domain_to_json(domain: Grid | Values) -> dict[str, Any]:
     return {"values": [v if isinstance(v, bool | int | str) else str(v) for v in domain.values]}
 
 
-def domain_from_json(body: Mapping[str, Any], sql_type: SqlType) -> Grid | Values:
-    """A domain from JSON."""
-    if "values" not in body:
-        return Grid(body["low"], body["step"], body["size"], body["scale"])
-    return Values(tuple(_scalar_from_json(v, sql_type) for v in body["values"]))
+def domain_from_json(fields: Fields, sql_type: SqlType, most: int = MAX_POINTS) -> Grid | Values:
+    """A domain from JSON, of at most as many values; ReleaseError where it does not fit its type."""
+    domain: Grid | Values
+    if "values" in fields:
+        listed = fields.listed("values", 1, min(most, MAX_VALUES))
+        domain = Values(tuple(_scalar_from_json(fields, value, sql_type) for value in listed))
+    else:
+        low, step = fields.whole("low", -_UNITS, _UNITS), fields.whole("step", 1, _UNITS)
+        domain = Grid(low, step, fields.whole("size", 1, most), fields.whole("scale", 0, 38))
+    fields.end()
+    if sql_type != UNKNOWN:
+        try:
+            check_domain(fields.where, domain, sql_type)
+        except PolicyError as error:
+            damaged(str(error).rstrip("."))
+    return domain
 
 
-def _scalar_from_json(value: Any, sql_type: SqlType) -> Scalar:
-    if sql_type.family in ("decimal", "real"):
-        return Decimal(value)
-    if sql_type.family == "date":
-        return date.fromisoformat(value)
-    if sql_type.family == "timestamp":
-        return datetime.fromisoformat(value)
-    result: Scalar = value
-    return result
+def _scalar_from_json(fields: Fields, value: Any, sql_type: SqlType) -> Scalar:
+    family = sql_type.family
+    read: Scalar | None = None
+    if type(value) is {"integer": int, "boolean": bool}.get(family) or family == UNKNOWN.family:
+        read = value if isinstance(value, bool | int | str) else None
+    elif family in ("decimal", "real") and (type(value) is int or (type(value) is str and len(value) <= MAX_DIGITS)):
+        read = _decimal(value)
+    elif family not in ("integer", "boolean") and type(value) is str and len(value) <= MAX_NAME and "\0" not in value:
+        read = _moment(value, sql_type) if family in ("date", "timestamp") else value
+    if read is None:
+        fields.refuse("values", f"holds what is no {sql_type.name or 'value'}")
+    return read
+
+
+def _decimal(value: int | str) -> Decimal | None:
+    try:
+        found = Decimal(value)
+    except ArithmeticError:
+        return None
+    return found if found.is_finite() and abs(found.adjusted()) < 400 else None
+
+
+def _moment(value: str, sql_type: SqlType) -> date | datetime | None:
+    """A date or a timestamp, the latter in UTC where its type has a zone and without one where it has none."""
+    try:
+        if sql_type.family == "date":
+            return date.fromisoformat(value)
+        found = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    zone = UTC if sql_type.name.upper() == "TIMESTAMP WITH TIME ZONE" else None
+    return found if found.tzinfo == zone else None

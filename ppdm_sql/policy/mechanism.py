@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ppdm_sql.policy.binding import PerturbedColumn
+from ppdm_sql.policy.fields import Fields
 from ppdm_sql.policy.model import ColumnPolicy, Policy
 from ppdm_sql.policy.types import SqlType
 
@@ -49,8 +50,12 @@ class Mechanism(ABC):
         """What a manifest holds of the column besides name, type and mechanism."""
 
     @abstractmethod
-    def from_json(self, body: Mapping[str, Any], sql_type: SqlType) -> PerturbedColumn:
-        """The column from a manifest; any error of a built-in kind says that the manifest is damaged."""
+    def from_json(self, name: str, fields: Fields, sql_type: SqlType) -> PerturbedColumn:
+        """The column from a manifest, whose fields are taken one by one; ReleaseError where one is not right."""
+
+    def companions(self, column: PerturbedColumn) -> tuple[str, ...]:
+        """The exact columns of whole numbers that a release has beside this one."""
+        return ()
 
     @abstractmethod
     def explain(self, policy: Policy, column: ColumnPolicy, type_name: str | None) -> list[str]:

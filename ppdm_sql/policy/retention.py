@@ -23,6 +23,9 @@ STRICTLY_BELOW = 1 - 1e-12
 LARGEST_BELOW_ONE = math.nextafter(1, 0)
 """A finite gamma never keeps every value, however large it is; without this a sum of doubles would."""
 
+LEAST_RETENTION = 1e-18
+"""Less is as good as nothing, and its inverse, squared and multiplied, would leave what a double can hold."""
+
 LEAST_PRODUCT = 1e-300
 """Of rho1 and 1 - rho2; below this their gamma is larger than a double can be."""
 
@@ -48,6 +51,16 @@ class Retention:
     def probability(self, size: float) -> float:
         """The retention p that keeps the promise on a domain of `size` values."""
         return self.value if self.asked == "retain" else retention_for_gamma(self.amplification, size)
+
+    def bound(self, where: str, size: float) -> float:
+        """The same; PolicyError where it is as good as nothing."""
+        kept = self.probability(size)
+        if kept < LEAST_RETENTION:
+            raise PolicyError(
+                f"{where}: {self.asked} leaves a retention of {kept:.2g} on a domain of {size:.4g} values, from which "
+                "nothing can be told. Promise less, or use a coarser step."
+            )
+        return kept
 
 
 def retention_for_gamma(gamma: float, size: float) -> float:
@@ -81,6 +94,8 @@ def check_retention(where: str, asked: str, value: float) -> float:
     """`value` if it is a legal retention, gamma or epsilon; otherwise the rule it breaks."""
     if asked == "retain" and not 0 < value <= 1:
         raise PolicyError(f"{where}: retain = {value:g} is not a probability in (0, 1]. Use a number such as 0.3.")
+    if asked == "retain" and value < LEAST_RETENTION:
+        raise PolicyError(f"{where}: retain = {value:g} is as good as nothing: at least {LEAST_RETENTION:g} is kept.")
     if asked == "gamma" and not 1 < value < math.inf:
         raise PolicyError(f"{where}: gamma = {value:g} must be a number above 1 (1 would keep nothing).")
     if asked == "epsilon" and not 0 < value <= 700:

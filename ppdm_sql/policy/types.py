@@ -36,6 +36,10 @@ class SqlType:
     scale: int = 0
 
 
+UNKNOWN = SqlType("", "unknown")
+"""For who reads a column's parameters without its type, such as the ledger; no column has it."""
+
+
 def parse_type(name: str) -> SqlType:
     """The family of a type; `other` for those that cannot be perturbed value by value.
 

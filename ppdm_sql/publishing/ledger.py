@@ -27,10 +27,11 @@ from typing import Any
 
 from ppdm_udfs import subkey
 
-from ppdm_sql.errors import KeyFileError, NotConfirmed, PolicyError
+from ppdm_sql.errors import KeyFileError, NotConfirmed, PolicyError, ReleaseError
 from ppdm_sql.policy import Manifest, ReleasedColumn
+from ppdm_sql.policy.fields import Fields
 from ppdm_sql.policy.mechanisms import MECHANISMS
-from ppdm_sql.policy.types import parse_type
+from ppdm_sql.policy.types import UNKNOWN
 from ppdm_sql.publishing.ledger_file import Record, damaged, open_journal, read_records
 
 FORMAT = 1
@@ -263,12 +264,10 @@ def _words(column: ReleasedColumn) -> dict[str, Any]:
 def _epsilon(words: Mapping[str, Any], name: str) -> float | None:
     """The epsilon of a column as a ledger has it; the type plays no part in it."""
     mechanism = MECHANISMS[words["mechanism"]]
-    domain = words.get("domain", {})
-    kind = "VARCHAR" if "values" in domain else "HUGEINT"
-    manifest = {"name": name, "type": kind, **words}
+    fields = Fields(f"column {name!r}", {key: value for key, value in words.items() if key != "mechanism"})
     try:
-        return mechanism.describe(mechanism.from_json(manifest, parse_type(kind))).epsilon
-    except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError):
+        return mechanism.describe(mechanism.from_json(name, fields, UNKNOWN)).epsilon
+    except (ReleaseError, ArithmeticError):
         return None
 
 

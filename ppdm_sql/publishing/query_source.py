@@ -17,6 +17,7 @@ from ppdm_sql.errors import QueryError
 from ppdm_sql.policy import Manifest, Policy, ReleasedColumn
 from ppdm_sql.policy.types import parse_type
 from ppdm_sql.publishing.layout import Layout, lay_out
+from ppdm_sql.publishing.manifests import manifest_of
 from ppdm_sql.publishing.mechanisms import perturbers_of
 from ppdm_sql.publishing.perturber import released_schema
 from ppdm_sql.publishing.perturbing import Perturbation
@@ -80,4 +81,4 @@ def perturb_query(relation: duckdb.DuckDBPyRelation, policy: Policy, key: bytes,
             with suppress(Exception):  # an open result would keep the connection from rolling back
                 reader.close()
     columns = tuple(ReleasedColumn(c.name, parse_type(c.type), c.perturbed) for c in layout.columns)
-    return Perturbed(layout, kinds, Manifest(policy.table, work.rows, columns))
+    return Perturbed(layout, kinds, manifest_of(policy, key, work.rows, columns))

@@ -20,6 +20,7 @@ from ppdm_sql.publishing.adopting import adopted_pairs, adopting
 from ppdm_sql.publishing.keyfile import KEY_BYTES, key_in, read_key
 from ppdm_sql.publishing.layout import Layout, lay_out
 from ppdm_sql.publishing.ledger import check_coupled, entry_of, ledger_of, read_ledger, recording
+from ppdm_sql.publishing.manifests import manifest_of
 from ppdm_sql.publishing.mechanisms import perturbers_of
 from ppdm_sql.publishing.perturber import Perturber, released_schema
 from ppdm_sql.publishing.perturbing import Perturbation
@@ -113,7 +114,7 @@ def publish(
                     )
                     work.check()
                 columns = _released_columns(work.layout(), types)
-                manifest = Manifest(declared.table, work.rows, columns, level)
+                manifest = manifest_of(declared, secret, work.rows, columns, level)
                 finished = on_disk(writer.finish(manifest), target)
                 entry = entry_of(manifest, target, declared.identity, secret, _origin(source), adopted)
                 with recording(recorded, entry, finished, independent=independent):

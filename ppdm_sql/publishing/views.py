@@ -37,7 +37,6 @@ from ppdm_sql.publishing.statements import CreatePerturbed
 
 PREFIX = "ppdm_view_needs_its_key_"
 """Of the functions' names: what DuckDB says where one is missing is then a sentence that helps."""
-_IDENTITY = "view"
 
 _open: weakref.WeakSet[duckdb.DuckDBPyConnection] = weakref.WeakSet()
 
@@ -91,9 +90,8 @@ def restore_views(con: duckdb.DuckDBPyConnection, key: bytes) -> None:
         place = Place(database, schema, view)
         query = f"SELECT manifest FROM {place.manifests} WHERE lower(table_name) = lower(?)"
         for (text,) in con.execute(query, [view]).fetchall():
-            identity = json.loads(text).get(_IDENTITY, {}).get("identity", [])
             manifest = Manifest.from_json(text)
-            for function in _functions(manifest, tuple(identity), key):
+            for function in _functions(manifest, manifest.view or (), key):
                 if function.name in sql:
                     _register(con, manifest.table, function, key)
 
@@ -171,8 +169,7 @@ def _create(
             selected.append(f"{called[column.name]}({name}, {identity}) AS {name}")
     # A line break, for the query may end with a comment.
     con.execute(f"CREATE OR REPLACE VIEW {place.sql} AS SELECT {', '.join(selected)} FROM (\n{query}\n)")
-    body = json.loads(perturbed.manifest.to_json()) | {_IDENTITY: {"identity": perturbed.identity}}
-    write_manifest(con, place, json.dumps(body, ensure_ascii=False))
+    write_manifest(con, place, replace(perturbed.manifest, view=perturbed.identity).to_json())
 
 
 def _kind(column: PerturbedColumn) -> str:

@@ -36,7 +36,7 @@ def _stand_in(column: ReleasedColumn) -> ReleasedColumn:
     whole = column.perturbed
     if not isinstance(whole, SmallDomainColumn):
         return column
-    retain = min(part.retain for part in whole.parts)
+    retain = min((part.retain for part in whole.parts), default=1.0)
     stand_in = BoundColumn(
         whole.name, whole.type, whole.domain, retain, whole.nulls, whole.outside, mechanism=whole.mechanism
     )

@@ -1,9 +1,12 @@
 """Gaussian columns of a policy: what may be said, what is refused, how it is kept and explained."""
 
+import json
 import math
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from damaged import with_digest
 
 from ppdm_sql.errors import PolicyError, ReleaseError
 from ppdm_sql.policy import Manifest, ReleasedColumn, bind, explain_policy, load_policy
@@ -120,11 +123,14 @@ def test_a_manifest_keeps_everything():
     column = NoisyColumn(
         "b", parse_type("DOUBLE"), 0.25, Decimal("0.5"), "keep", columns=("a", "b"), weights=(1.0, 3.25)
     )
-    manifest = Manifest("t", 3, (ReleasedColumn("b", parse_type("DOUBLE"), column),))
+    other = replace(column, name="a", columns=("a",), weights=(2.0,))
+    columns = tuple(ReleasedColumn(one.name, parse_type("DOUBLE"), one) for one in (column, other))
+    manifest = Manifest("t", 3, columns)
     assert Manifest.from_json(manifest.to_json()) == manifest
-    for old, new in (('"noise": 0.25', '"noise": -1'), ('"step": "0.5"', '"step": "0"'), ('"keep"', '"value"')):
-        with pytest.raises(ReleaseError, match="cannot be read"):
-            Manifest.from_json(manifest.to_json().replace(old, new))
+    damages = (('"noise": 0.25', '"noise": -1'), ('"step": "0.5"', '"step": "0"'), ('"keep"', '"value"'))
+    for old, new in (*damages, ('"a": 1.0', '"zz": 1.0'), ('"b": 3.25', '"b": 1e200'), ('"DOUBLE"', '"BIGINT"')):
+        with pytest.raises(ReleaseError, match="cannot be right"):
+            Manifest.from_json(with_digest(json.loads(manifest.to_json().replace(old, new))))
 
 
 def test_it_is_explained():

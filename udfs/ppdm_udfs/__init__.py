@@ -12,7 +12,7 @@ from ppdm_udfs.duckdb_functions import register
 from ppdm_udfs.errors import KernelError, NullFound, OutsideDomain, RowError
 from ppdm_udfs.gaussian import Gaussian, Step, add_noise, factor
 from ppdm_udfs.identity import position_blocks, row_blocks
-from ppdm_udfs.keys import subkey
+from ppdm_udfs.keys import coin_fingerprint, subkey
 from ppdm_udfs.motion import motions
 from ppdm_udfs.parts import Assignment, perturb_parts
 from ppdm_udfs.swap import dealing, swapped_rows
@@ -39,6 +39,7 @@ __all__ = [
     "add_noise",
     "bridge",
     "code_for",
+    "coin_fingerprint",
     "dealing",
     "decode",
     "encode",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Sequence
 
 from ppdm_udfs.errors import KernelError
 
@@ -19,6 +20,15 @@ def subkey(key: bytes, *address: str | int) -> bytes:
     if len(key) != KEY_BYTES:
         raise KernelError(f"a key has {KEY_BYTES} bytes, not {len(key)}")
     return hmac.new(key, b"".join(map(_part, address)), hashlib.sha256).digest()
+
+
+def coin_fingerprint(key: bytes, table: str, identity: Sequence[str]) -> str:
+    """Which coins a release was made with, in 64 hexadecimal digits that lead no way back to the key.
+
+    Two releases with one fingerprint toss one coin for a row that both have; with different ones all their coins are
+    independent. `identity` has the names of the columns that name a row, in any order, none for its position.
+    """
+    return subkey(key, "fingerprint", table.casefold(), *sorted(name.casefold() for name in identity)).hex()
 
 
 def _part(part: str | int) -> bytes:

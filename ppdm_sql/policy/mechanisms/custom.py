@@ -14,6 +14,7 @@ from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy.binding import BoundColumn, PerturbedColumn, bind_domain, grid_place
 from ppdm_sql.policy.declared import parse_values
 from ppdm_sql.policy.domain import Grid, Scalar, Values
+from ppdm_sql.policy.fields import Fields
 from ppdm_sql.policy.mechanisms.uniform import Uniform
 from ppdm_sql.policy.model import ColumnPolicy, Policy
 from ppdm_sql.policy.retained_words import explain_retained
@@ -24,6 +25,8 @@ MAX_VALUES = 65_536
 """A longer list of weights would not be read by anybody, and a manifest has to hold it."""
 LEAST_SHARE = 2.0**-53
 """A share that a coin of 53 bits could not tell from nothing is refused."""
+MOST_WEIGHT = 1e300
+"""So that the sum of all is a number."""
 NEVER = "a value that is never drawn is true wherever it is seen (gamma is infinite)"
 
 
@@ -78,20 +81,22 @@ class Custom(Uniform):
         bound = BoundColumn(
             column.name, sql_type, domain, 1.0, column.nulls, column.outside, weights=weights, mechanism=self.name
         )
-        return replace(bound, retain=column.retention.probability(bound.spread))
+        return replace(bound, retain=column.retention.bound(where, bound.spread))
 
     def to_json(self, column: PerturbedColumn) -> dict[str, Any]:
         """As for uniform, and the weights."""
         assert isinstance(column, BoundColumn) and column.weights is not None
         return super().to_json(column) | {"weights": list(column.weights)}
 
-    def from_json(self, body: Mapping[str, Any], sql_type: SqlType) -> PerturbedColumn:
+    def from_json(self, name: str, fields: Fields, sql_type: SqlType) -> PerturbedColumn:
         """The column as it was bound."""
-        column = super().from_json(body, sql_type)
+        column = super().from_json(name, fields, sql_type)
         assert isinstance(column, BoundColumn)
-        weights = tuple(float(weight) for weight in body["weights"])
-        if len(weights) != column.size or not all(0 < weight < math.inf for weight in weights):
-            raise ValueError("a weight is missing or out of its range")
+        weights = fields.numbers("weights", (1, MAX_VALUES + 1), 0, MOST_WEIGHT)
+        if len(weights) != column.size:
+            fields.refuse("weights", f"has {len(weights):,} numbers for {column.size:,} values")
+        if min(weights) <= LEAST_SHARE * math.fsum(weights):
+            fields.refuse("weights", "has one that is zero, or next to nothing beside the others")
         return replace(column, weights=weights)
 
     def explain(self, policy: Policy, column: ColumnPolicy, type_name: str | None) -> list[str]:
@@ -114,8 +119,8 @@ def _weights(where: str, body: Mapping[str, Any], size: int, nulls: str) -> tupl
     null = number(f"{where}: the weight of NULL", body["null"]) if "null" in body else None
     every = weights if null is None else [*weights, null]
     for weight in every:
-        if not (math.isfinite(weight) and weight >= 0):
-            raise PolicyError(f"{where}: weights are numbers of at least 0, not {weight}.")
+        if not 0 <= weight <= MOST_WEIGHT:
+            raise PolicyError(f"{where}: weights are numbers of at least 0, not {weight}, and at most {MOST_WEIGHT:g}.")
     if min(every) <= LEAST_SHARE * math.fsum(every):
         raise PolicyError(
             f"{where}: a weight is zero, or next to nothing beside the others; {NEVER}. Give every value a weight, or "

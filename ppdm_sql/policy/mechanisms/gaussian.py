@@ -9,23 +9,29 @@ from typing import Any
 
 from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy.binding import PerturbedColumn
+from ppdm_sql.policy.fields import Fields
 from ppdm_sql.policy.mechanism import Description, Mechanism
 from ppdm_sql.policy.model import ColumnPolicy, Policy
 from ppdm_sql.policy.noise import (
     DATA,
     DECLARED,
     INDEPENDENT,
+    MAX_NOISE,
     MAX_SCALE,
+    MIN_NOISE,
     Covariance,
     NoisePolicy,
     NoisyColumn,
     check_noise,
 )
-from ppdm_sql.policy.types import SqlType, parse_type
+from ppdm_sql.policy.types import UNKNOWN, SqlType, parse_type
 from ppdm_sql.policy.words import number, one_of
 
 NULLS = ("error", "keep")
 NUMBERS = ("integer", "decimal", "real")
+DOUBLE = parse_type("DOUBLE")
+MOST_WEIGHT, LEAST_SPREAD = 1e150, 1e-150
+"""Of the numbers that noise is mixed by; their squares are numbers too."""
 
 
 class Gaussian(Mechanism):
@@ -81,8 +87,7 @@ class Gaussian(Mechanism):
                 )
             step = Decimal(1).scaleb(-sql_type.scale)
         unit = None if sql_type.family == "real" else Decimal(1).scaleb(-sql_type.scale)
-        double = parse_type("DOUBLE")
-        return NoisyColumn(column.name, double, column.noise, step, column.nulls, column.covariance, unit=unit)
+        return NoisyColumn(column.name, DOUBLE, column.noise, step, column.nulls, column.covariance, unit=unit)
 
     def to_json(self, column: PerturbedColumn) -> dict[str, Any]:
         """Everything, for all of it is public."""
@@ -97,17 +102,19 @@ class Gaussian(Mechanism):
             "centre": column.centre,
         }
 
-    def from_json(self, body: Mapping[str, Any], sql_type: SqlType) -> PerturbedColumn:
+    def from_json(self, name: str, fields: Fields, sql_type: SqlType) -> PerturbedColumn:
         """The column as it was published."""
-        mixed = {str(name): float(weight) for name, weight in body["mixed"].items()}
-        step, noise, nulls = Decimal(body["step"]), float(body["noise"]), body["nulls"]
-        unit, centre = None if body["unit"] is None else Decimal(body["unit"]), float(body["centre"])
-        finite = all(math.isfinite(value) for value in (*mixed.values(), noise, step, unit or 1, centre))
-        if not finite or not mixed or min(step, unit or 1) <= 0 or noise <= 0 or nulls not in NULLS:
-            raise ValueError("a parameter is out of its range")
-        covariance = Covariance(body["covariance"], math.hypot(*mixed.values()))
+        if sql_type not in (DOUBLE, UNKNOWN):
+            fields.refuse("type", "is not DOUBLE, which numbers with noise are released as")
+        mixed = fields.mapped("mixed", -MOST_WEIGHT, MOST_WEIGHT)
+        if math.hypot(*mixed.values()) < LEAST_SPREAD:
+            fields.refuse("mixed", "gives the noise no size")
+        noise, nulls = fields.number("noise", MIN_NOISE, MAX_NOISE), fields.word("nulls", NULLS)
+        step, unit = fields.decimal("step"), fields.or_null("unit", fields.decimal)
+        centre = fields.number("centre", -MOST_WEIGHT, MOST_WEIGHT)
+        covariance = Covariance(fields.word("covariance", tuple(_COVARIANCES)), math.hypot(*mixed.values()))
         return NoisyColumn(
-            body["name"], sql_type, noise, step, nulls, covariance, tuple(mixed), tuple(mixed.values()), unit, centre
+            name, sql_type, noise, step, nulls, covariance, tuple(mixed), tuple(mixed.values()), unit, centre
         )
 
     def explain(self, policy: Policy, column: ColumnPolicy, type_name: str | None) -> list[str]:

@@ -12,9 +12,10 @@ from typing import Any, ClassVar
 
 from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy.binding import OwnColumn, PerturbedColumn
+from ppdm_sql.policy.fields import Fields
 from ppdm_sql.policy.mechanism import Description, Mechanism
 from ppdm_sql.policy.model import NULL_RULES, ColumnPolicy, Policy
-from ppdm_sql.policy.retention import parse_retention
+from ppdm_sql.policy.retention import LEAST_RETENTION, parse_retention
 from ppdm_sql.policy.types import SqlType, parse_type
 from ppdm_sql.policy.words import one_of
 
@@ -69,12 +70,12 @@ class Own(Mechanism):
         assert isinstance(column, OwnColumn)
         return {"retain": column.retain, "nulls": column.nulls}
 
-    def from_json(self, body: Mapping[str, Any], sql_type: SqlType) -> PerturbedColumn:
+    def from_json(self, name: str, fields: Fields, sql_type: SqlType) -> PerturbedColumn:
         """The column as it was bound."""
-        retain = float(body["retain"])
-        if not 0 < retain <= 1 or body["nulls"] not in NULL_RULES:
-            raise ValueError("a parameter is out of its range")
-        return OwnColumn(body["name"], sql_type, retain=retain, nulls=body["nulls"], mechanism=self.name)
+        if sql_type.family == "other":
+            fields.refuse("type", "is none whose values can be perturbed")
+        retain, nulls = fields.number("retain", LEAST_RETENTION, 1), fields.word("nulls", NULL_RULES)
+        return OwnColumn(name, sql_type, retain=retain, nulls=nulls, mechanism=self.name)
 
     def explain(self, policy: Policy, column: ColumnPolicy, type_name: str | None) -> list[str]:
         """What happens, and what is promised: Lemma 1 of the OLAP paper."""

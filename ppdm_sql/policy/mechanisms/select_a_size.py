@@ -15,10 +15,11 @@ from ppdm_sql.policy.binding import PerturbedColumn, bind_domain
 from ppdm_sql.policy.declared import parse_domain
 from ppdm_sql.policy.domain import Grid, Values
 from ppdm_sql.policy.domain_json import domain_from_json, domain_to_json
+from ppdm_sql.policy.fields import Fields, damaged
 from ppdm_sql.policy.mechanism import Description, Mechanism
 from ppdm_sql.policy.model import ColumnPolicy, Policy
-from ppdm_sql.policy.retention import parse_retention
-from ppdm_sql.policy.types import SqlType, parse_type
+from ppdm_sql.policy.retention import LARGEST_BELOW_ONE, parse_retention
+from ppdm_sql.policy.types import UNKNOWN, SqlType, parse_type
 from ppdm_sql.policy.words import mapping, number, one_of
 
 NULL_RULES = ("error", "keep")
@@ -32,7 +33,8 @@ NEARLY = 1.05
 
 _SHOWN_BASKETS = 1e6
 _SHOWN_VALUES = 8
-_ITEM_FAMILIES = ("text", "integer")
+ITEM_FAMILIES = ("text", "integer")
+MOST_GAMMA = 1e12
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class SelectASize(Mechanism):
         domain = parse_domain(where, mapping(f"{where}: domain", raw["domain"]))
         retention, _ = parse_retention(where, raw, False)
         assert retention is not None
-        if retention.amplification > 1e12:
+        if retention.amplification > MOST_GAMMA:
             raise PolicyError(f"{where}: a gamma above 1e12 protects nothing that a basket holds: ask for less.")
         if "max_size" not in raw:
             raise PolicyError(
@@ -90,7 +92,7 @@ class SelectASize(Mechanism):
         listed = re.fullmatch(r"(.*)\[\d*\]", type_name, re.DOTALL)
         if listed is None:
             raise PolicyError(f'{where}: mechanism = "{self.name}" is for lists of items, such as VARCHAR[].')
-        if parse_type(listed.group(1)).family not in _ITEM_FAMILIES:
+        if parse_type(listed.group(1)).family not in ITEM_FAMILIES:
             raise PolicyError(f"{where}: items are text or whole numbers. Cast the lists to VARCHAR[] in the source.")
         items, item_type = bind_domain(where, column.domain, listed.group(1))
         if not column.max_size <= items.size <= MAX_ITEMS:
@@ -126,21 +128,29 @@ class SelectASize(Mechanism):
             }
         return body
 
-    def from_json(self, body: Mapping[str, Any], sql_type: SqlType) -> PerturbedColumn:
+    def from_json(self, name: str, fields: Fields, sql_type: SqlType) -> PerturbedColumn:
         """The column as it was bound."""
-        item_type = parse_type(body["item_type"])
-        items = domain_from_json(body["items"], item_type)
-        operators = tuple(Operator(float(one["rho"]), tuple(map(float, one["keep"]))) for one in body["operators"])
+        item_type = parse_type(fields.text("item_type"))
+        if item_type.family not in ITEM_FAMILIES:
+            fields.refuse("item_type", "is neither text nor a type of whole numbers")
+        items = domain_from_json(fields.inside("items"), item_type, MAX_ITEMS)
+        listed = fields.each("operators", 2, MAX_SIZE + 1)
+        operators = tuple(_operator(one, size) for size, one in enumerate(listed))
         code = None
-        if "code" in body:
-            code = SeedCode(*(int(body["code"][key]) for key in ("degree", "powers", "bits", "itemsets")))
-        sizes = [operator.size for operator in operators]
-        if sizes != list(range(len(sizes))) or len(sizes) < 2 or items.size < 1 or body["nulls"] not in NULL_RULES:
-            raise ValueError("a parameter is out of its range")
-        if body["size_column"] != size_column(body["name"]) or int(body["cut"]) < 0:
-            raise ValueError("a parameter is out of its range")
-        gamma, nulls, cut = float(body["gamma"]), body["nulls"], int(body["cut"])
-        return BasketColumn(body["name"], sql_type, items, item_type, operators, gamma, nulls, code, cut)
+        if "code" in fields:
+            code = _code_from_json(fields.inside("code"), items.size, len(operators) - 1)
+        if sql_type not in (UNKNOWN, parse_type(f"{item_type.name}[]" if code is None else "BLOB")):
+            fields.refuse("type", f"is not what baskets of {item_type.name} are released as")
+        if len(operators) - 1 > items.size:
+            fields.refuse("operators", "is longer than the list of items")
+        gamma, nulls = fields.number("gamma", 1, MOST_GAMMA), fields.word("nulls", NULL_RULES)
+        cut = fields.whole("cut", 0, 2**63)
+        fields.word("size_column", (size_column(name),))
+        return BasketColumn(name, sql_type, items, item_type, operators, gamma, nulls, code, cut)
+
+    def companions(self, column: PerturbedColumn) -> tuple[str, ...]:
+        """The column that has the number of items."""
+        return (size_column(column.name),)
 
     def explain(self, policy: Policy, column: ColumnPolicy, type_name: str | None) -> list[str]:
         """Items, what becomes of a basket of each size, and what can be found out of a million of them."""
@@ -183,6 +193,28 @@ class SelectASize(Mechanism):
             column.nulls,
             "error",
         )
+
+
+def _operator(fields: Fields, size: int) -> Operator:
+    rho, keep = fields.number("rho", 0, LARGEST_BELOW_ONE), fields.numbers("keep", (size + 1, size + 1), 0, 1)
+    fields.end()
+    try:
+        return Operator(rho, keep)
+    except ValueError as error:
+        damaged(f"{fields.where}: {error}")
+
+
+def _code_from_json(fields: Fields, items: int, largest: int) -> SeedCode:
+    """The code, which follows from all but its degree and powers."""
+    bits, itemsets = fields.whole("bits", 1, MAX_BITS), fields.whole("itemsets", 1, MAX_ITEMSETS)
+    try:
+        code = _code(fields.where, items, bits, largest, itemsets)
+    except PolicyError as error:
+        damaged(str(error))
+    fields.whole("degree", code.degree, code.degree)
+    fields.whole("powers", code.powers, code.powers)
+    fields.end()
+    return code
 
 
 def chosen_operators(column: BasketPolicy) -> tuple[tuple[Operator, ...], int]:

@@ -9,16 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy.binding import PerturbedColumn, bind_domain
 from ppdm_sql.policy.domain_json import domain_from_json, domain_to_json
+from ppdm_sql.policy.fields import Fields
 from ppdm_sql.policy.mechanism import Description, Mechanism
 from ppdm_sql.policy.mechanisms.uniform import Uniform
-from ppdm_sql.policy.model import ColumnPolicy, Policy
+from ppdm_sql.policy.model import OUTSIDE_RULES, ColumnPolicy, Policy
 from ppdm_sql.policy.retained_words import describe_declared
-from ppdm_sql.policy.retention import Retention, gamma_of_retention
+from ppdm_sql.policy.retention import LEAST_RETENTION, Retention, gamma_of_retention
 from ppdm_sql.policy.small_domains import DomainPart, SmallDomainColumn
 from ppdm_sql.policy.types import SqlType
 
@@ -86,30 +88,22 @@ class SmallDomain(Mechanism):
             "parts": [{"places": list(part.places), "retain": part.retain} for part in column.parts],
         }
 
-    def from_json(self, body: Mapping[str, Any], sql_type: SqlType) -> PerturbedColumn:
+    def from_json(self, name: str, fields: Fields, sql_type: SqlType) -> PerturbedColumn:
         """The column as it was published."""
-        domain = domain_from_json(body["domain"], sql_type)
-        parts = tuple(DomainPart(tuple(map(int, part["places"])), float(part["retain"])) for part in body["parts"])
-        column = SmallDomainColumn(
-            body["name"],
-            sql_type,
-            domain,
-            float(body["rho1"]),
-            float(body["rho2"]),
-            body["nulls"],
-            body["outside"],
-            str(body["part_column"]),
-            parts,
-        )
-        for part in parts:
-            rising = all(a < b for a, b in zip(part.places, part.places[1:], strict=False))
-            if not part.places or not rising or part.places[0] < 0 or part.places[-1] >= column.size:
-                raise ValueError("a part's values are not of the domain")
-            if not 0 < part.retain <= 1:
-                raise ValueError("a parameter is out of its range")
-        if column.nulls not in NULLS:
-            raise ValueError("a parameter is out of its range")
-        return column
+        domain = domain_from_json(fields.inside("domain"), sql_type, MAX_VALUES)
+        rho1, rho2 = (fields.number(key, 0, 1) for key in ("rho1", "rho2"))
+        if not 0 < rho1 < rho2 < 1:
+            fields.refuse("rho1", "and rho2 are not two probabilities, the second the larger one")
+        nulls, outside = fields.word("nulls", NULLS), fields.word("outside", OUTSIDE_RULES)
+        size = domain.size + (nulls == "value")
+        parts = tuple(_part(part, size) for part in fields.each("parts", 0, MAX_VALUES))
+        part_column = fields.text("part_column")
+        return SmallDomainColumn(name, sql_type, domain, rho1, rho2, nulls, outside, part_column, parts)
+
+    def companions(self, column: PerturbedColumn) -> tuple[str, ...]:
+        """The column that says which part a row is in."""
+        assert isinstance(column, SmallDomainColumn)
+        return (column.part_column,)
 
     def explain(self, policy: Policy, column: ColumnPolicy, type_name: str | None) -> list[str]:
         """The promise, and what the parts disclose."""
@@ -142,6 +136,15 @@ class SmallDomain(Mechanism):
             column.nulls,
             column.outside,
         )
+
+
+def _part(fields: Fields, size: int) -> DomainPart:
+    places = fields.wholes("places", (1, size), 0, size - 1)
+    if any(a >= b for a, b in pairwise(places)):
+        fields.refuse("places", "does not rise from one to the next")
+    part = DomainPart(places, fields.number("retain", LEAST_RETENTION, 1))
+    fields.end()
+    return part
 
 
 def _range(numbers: Any) -> str:

@@ -12,10 +12,11 @@ from ppdm_sql.policy.declared import parse_domain
 from ppdm_sql.policy.domain import Values
 from ppdm_sql.policy.domain_json import domain_from_json, domain_to_json
 from ppdm_sql.policy.domain_words import describe_domain
+from ppdm_sql.policy.fields import Fields
 from ppdm_sql.policy.mechanism import Description, Mechanism
 from ppdm_sql.policy.model import NULL_RULES, OUTSIDE_RULES, ColumnPolicy, Policy
 from ppdm_sql.policy.retained_words import explain_retained
-from ppdm_sql.policy.retention import RETENTION_KEYS, gamma_of_retention, parse_retention
+from ppdm_sql.policy.retention import LEAST_RETENTION, RETENTION_KEYS, gamma_of_retention, parse_retention
 from ppdm_sql.policy.types import SqlType
 from ppdm_sql.policy.words import mapping, one_of
 
@@ -50,7 +51,7 @@ class Uniform(Mechanism):
         assert column.domain is not None and column.retention is not None
         where = f"column {column.name!r} ({type_name})"
         domain, sql_type = bind_domain(where, column.domain, type_name)
-        retain = column.retention.probability(domain.size + (column.nulls == "value"))
+        retain = column.retention.bound(where, domain.size + (column.nulls == "value"))
         return BoundColumn(column.name, sql_type, domain, retain, column.nulls, column.outside, mechanism=self.name)
 
     def to_json(self, column: PerturbedColumn) -> dict[str, Any]:
@@ -59,13 +60,12 @@ class Uniform(Mechanism):
         body = {"retain": column.retain, "nulls": column.nulls, "domain": domain_to_json(column.domain)}
         return body if column.outside == "error" else body | {"outside": column.outside}
 
-    def from_json(self, body: Mapping[str, Any], sql_type: SqlType) -> PerturbedColumn:
+    def from_json(self, name: str, fields: Fields, sql_type: SqlType) -> PerturbedColumn:
         """The column as it was bound."""
-        domain = domain_from_json(body["domain"], sql_type)
-        retain, nulls, outside = float(body["retain"]), body["nulls"], body.get("outside", "error")
-        if not 0 < retain <= 1 or domain.size < 1 or nulls not in NULL_RULES or outside not in OUTSIDE_RULES:
-            raise ValueError("a parameter is out of its range")
-        return BoundColumn(body["name"], sql_type, domain, retain, nulls, outside, mechanism=self.name)
+        domain = domain_from_json(fields.inside("domain"), sql_type)
+        retain, nulls = fields.number("retain", LEAST_RETENTION, 1), fields.word("nulls", NULL_RULES)
+        outside = fields.optional("outside", lambda key: fields.word(key, OUTSIDE_RULES[1:])) or OUTSIDE_RULES[0]
+        return BoundColumn(name, sql_type, domain, retain, nulls, outside, mechanism=self.name)
 
     def explain(self, policy: Policy, column: ColumnPolicy, type_name: str | None) -> list[str]:
         """Domain, exceptions, and the chances of a value."""
