@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -15,12 +13,10 @@ from ppdm_sql.errors import TargetError
 from ppdm_sql.policy import Manifest
 from ppdm_sql.policy.manifest import MANIFEST_TABLE
 from ppdm_sql.publishing.layout import Layout
-from ppdm_sql.publishing.memory import bounded
 from ppdm_sql.publishing.pipeline import Batches
-from ppdm_sql.publishing.targets import Writer, writing
-
-STORAGE_VERSION = "v1.0.0"
-"""The oldest format that DuckDB writes: every client since June 2024 reads it."""
+from ppdm_sql.publishing.targets import Writer
+from ppdm_sql.publishing.writer.duckdb_file import DATABASE
+from ppdm_sql.publishing.writer.process import WriterProcess
 
 
 @dataclass(frozen=True)
@@ -36,8 +32,6 @@ class DuckdbWriter(Writer):
 
     def __init__(self, target: Path, aside: Path, layout: Layout, table: str, *, replace: bool) -> None:
         self._where = f"target {str(target)!r}"
-        self._aside = aside
-        self._layout = layout
         self._table = table
         present = _present(target, self._where)
         again = [name for name in present.tables if name.casefold() == table.casefold()]
@@ -51,68 +45,36 @@ class DuckdbWriter(Writer):
         others = len(present.tables) + len(present.views) - len(again)
         # What is dropped stays in the file's free blocks, so an old table must not be in what is renamed.
         self._compact = bool(again) and others > 0
-        if others:
-            writing(self._where, lambda: shutil.copyfile(target, aside))
-        self._connection = duckdb.connect()
-        self._attach(aside, "release")
-        bounded(self._connection, len(layout.columns))
-        self._connection.execute("SET temp_directory = ''")
+        columns = [(column.name, column.type) for column in layout.columns]
+        copied = str(target) if others else None
+        self._process = WriterProcess(self._where, "duckdb", aside=str(aside), columns=columns, copied=copied)
 
     def types(self, schema: pa.Schema) -> list[str]:
         """As in the source, except that an ENUM has declared labels only."""
-        for column in self._layout.columns:
-            what = f"column {column.name!r} ({column.type}) cannot be stored so that older clients read it"
-            writing(self._where, partial(self._try, column.type), what)
-        return [column.type for column in self._layout.columns]
+        return [str(kind) for kind in self._process.ask("types", schema=schema.serialize().to_pybytes().hex())]
 
     def write(self, schema: pa.Schema, batches: Batches) -> None:
-        """One statement from one stream: DuckDB keeps the rows' order and compresses on all cores."""
-        selected = ", ".join(
-            f"CAST(c{i} AS {column.type}) AS {quote_name(column.name)}" for i, column in enumerate(self._layout.columns)
-        )
-        stream = pa.RecordBatchReader.from_batches(schema, batches)
-        self._connection.register("ppdm_stream", stream)
-        name = f"release.main.{quote_name(self._table)}"
-        query = f"CREATE OR REPLACE TABLE {name} AS SELECT {selected} FROM ppdm_stream"
-        writing(self._where, lambda: self._connection.execute(query))
-        self._connection.unregister("ppdm_stream")
+        """Hand all rows over."""
+        self._process.send_rows(schema, batches, name=f"{DATABASE}.main.{quote_name(self._table)}")
 
     def finish(self, manifest: Manifest) -> Path:
         """Manifest in, file closed; nothing is left in a log beside it."""
-        return writing(self._where, lambda: self._finish(manifest))
+        kept = f"{DATABASE}.main.{MANIFEST_TABLE}"
+        table, text = quote_text(manifest.table), quote_text(manifest.to_json())
+        statements = [
+            f"CREATE TABLE IF NOT EXISTS {kept} (table_name VARCHAR, manifest VARCHAR)",
+            f"DELETE FROM {kept} WHERE lower(table_name) = lower({table})",
+            f"INSERT INTO {kept} VALUES ({table}, {text})",
+        ]
+        return Path(self._process.ask("finish", statements=statements, compact=self._compact))
+
+    def abandon(self) -> None:
+        """Stop at once."""
+        self._process.kill()
 
     def close(self) -> None:
         """Let go of the file."""
-        self._connection.close()
-
-    def _finish(self, manifest: Manifest) -> Path:
-        run, kept = self._connection.execute, f"release.main.{MANIFEST_TABLE}"
-        run(f"CREATE TABLE IF NOT EXISTS {kept} (table_name VARCHAR, manifest VARCHAR)")
-        run(f"DELETE FROM {kept} WHERE lower(table_name) = lower(?)", [manifest.table])
-        run(f"INSERT INTO {kept} VALUES (?, ?)", [manifest.table, manifest.to_json()])
-        finished = self._aside
-        if self._compact:
-            finished = self._aside.with_name(self._aside.name + ".compact")
-            self._attach(finished, "compacted")
-            run("COPY FROM DATABASE release TO compacted")
-            run("CHECKPOINT compacted")
-            run("DETACH compacted")
-        run("CHECKPOINT release")
-        run("DETACH release")
-        return finished
-
-    def _attach(self, path: Path, name: str) -> None:
-        version = f"(STORAGE_VERSION '{STORAGE_VERSION}')"
-        query = f"ATTACH {quote_text(str(path))} AS {name} {version}"
-        writing(self._where, lambda: self._connection.execute(query))
-
-    def _try(self, kind: str) -> None:
-        """A table that never stays: whether the storage knows the type."""
-        self._connection.execute("BEGIN")
-        try:
-            self._connection.execute(f"CREATE TABLE release.main.ppdm_trial (x {kind})")
-        finally:
-            self._connection.execute("ROLLBACK")
+        self._process.close()
 
 
 def _present(target: Path, where: str) -> Present:

@@ -18,7 +18,7 @@ from ppdm_sql.publishing.database import Place, changing, check_free, transactio
 from ppdm_sql.publishing.pipeline import Batches
 from ppdm_sql.publishing.query_source import Parameters, Perturbed, perturb_query, relation_of
 from ppdm_sql.publishing.statements import CreatePerturbed
-from ppdm_sql.publishing.targets import writing
+from ppdm_sql.publishing.writing import writing
 
 _IN_MEMORY = 1 << 26
 _STREAM = "ppdm_stream"

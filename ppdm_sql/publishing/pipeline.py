@@ -79,8 +79,13 @@ class Step:
             raise self._error
 
 
-def run(read: Batches, change: Callable[[pa.RecordBatch], pa.RecordBatch], write: Callable[[Batches], None]) -> None:
-    """Pass every batch of `read` through `change` to `write`.
+def run(
+    read: Batches,
+    change: Callable[[pa.RecordBatch], pa.RecordBatch],
+    write: Callable[[Batches], None],
+    abandon: Callable[[], None] = lambda: None,
+) -> None:
+    """Pass every batch of `read` through `change` to `write`, and call `abandon` where that fails.
 
     `change` runs in the caller's thread, so that an interrupt arrives between two batches. Whatever fails, all threads
     have ended when this returns. An error of reading or changing goes before one of writing, which it causes.
@@ -88,15 +93,19 @@ def run(read: Batches, change: Callable[[pa.RecordBatch], pa.RecordBatch], write
     incoming, outgoing = Hose(), Hose()
     reader = Step(lambda: _pour(read, incoming), incoming.shut)
     writer = Step(lambda: write(iter(outgoing)), outgoing.shut)
+    whole = False
     try:
         with suppress(Stopped):
             for batch in incoming:
                 outgoing.put(change(batch))
             outgoing.put(None)
             writer.wait()
+            whole = True
     finally:
         incoming.shut()
         outgoing.shut()
+        if not whole:
+            abandon()  # or a writer that is busy would be waited for
         reader.wait()
         writer.wait()
     reader.check()

@@ -111,6 +111,7 @@ def publish(
                         readings.batches(),
                         lambda batch: work.perturb(batch, bar.update),
                         lambda batches: writer.write(released, batches),
+                        writer.abandon,
                     )
                     work.check()
                 columns = _released_columns(work.layout(), types)

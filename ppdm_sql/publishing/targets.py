@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
 
-import duckdb
 import pyarrow as pa
 
 from ppdm_sql.errors import TargetError
@@ -31,8 +29,7 @@ from ppdm_sql.publishing.locking import (
 )
 from ppdm_sql.publishing.pipeline import Batches
 from ppdm_sql.publishing.sources import DUCKDB_ENDINGS
-
-Result = TypeVar("Result")
+from ppdm_sql.publishing.writing import writing
 
 PARQUET_ENDING = ".parquet"
 
@@ -51,6 +48,10 @@ class Writer(ABC):
     @abstractmethod
     def finish(self, manifest: Manifest) -> Path:
         """Add the manifest, close the file, and return the path that is to be renamed."""
+
+    @abstractmethod
+    def abandon(self) -> None:
+        """Stop writing at once, from whatever thread: the release is not wanted any more."""
 
     @abstractmethod
     def close(self) -> None:
@@ -99,19 +100,6 @@ def open_writer(target: Path, layout: Layout, table: str, *, replace: bool) -> I
             if writer is not None:
                 writer.close()
             remove_aside(aside)
-
-
-def writing(where: str, action: Callable[[], Result], what: str | None = None) -> Result:
-    """Run an action on the target; its errors are named by class only, for their text may quote a value."""
-    try:
-        return action()
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-    except (duckdb.Error, pa.ArrowException, RuntimeError) as error:
-        reason = type(error).__name__
-    if what is not None:
-        raise TargetError(f"{where}: {what} ({reason}). Cast it in the source, or drop it.")
-    raise TargetError(f"{where} cannot be written ({reason}). Check the space and the permissions there.")
 
 
 def on_disk(finished: Path, target: Path) -> Path:

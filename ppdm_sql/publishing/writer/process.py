@@ -1,0 +1,145 @@
+"""The owner's side of the process that writes a release."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from typing import Any
+
+import pyarrow as pa
+
+from ppdm_sql.errors import TargetError
+from ppdm_sql.publishing.pipeline import Batches
+from ppdm_sql.publishing.writer.hidden import without_hidden
+
+MODULE = "ppdm_sql.publishing.writer"
+# What an interpreter needs of its surroundings; everything else, passwords among it, is none of a writer's business.
+_VARIABLES = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "VIRTUAL_ENV", "CONDA_PREFIX")
+_PREFIXES = ("PYTHON", "LC_", "LD_", "DYLD_")
+_BUFFER = 1 << 20
+_PATIENCE = 60.0  # seconds for a process that has nothing left to do
+
+
+class WriterProcess:
+    """A writer that has been started; it ends with `close`, or with the process that owns it."""
+
+    def __init__(self, where: str, kind: str, **words: Any) -> None:
+        self._where = where
+        self._waiting = 0  # replies
+        self._process = _started(where)
+        self._send("open", kind=kind, where=where, **words)
+
+    def ask(self, do: str, **words: Any) -> Any:
+        """Send a command and wait for what it gives."""
+        self._send(do, **words)
+        value = None
+        while self._waiting:
+            value = self._reply()
+            self._waiting -= 1
+        return value
+
+    def send_rows(self, schema: pa.Schema, batches: Batches, **words: Any) -> None:
+        """Send a command with its rows; whether it went well is known when the next one is asked."""
+        self._send("rows", **words)
+        commands = self._process.stdin
+        try:
+            with pa.ipc.new_stream(commands, schema) as stream:
+                for batch in batches:
+                    arrays = [without_hidden(array) for array in batch.columns]
+                    stream.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
+            assert commands is not None
+            commands.flush()
+        except (BrokenPipeError, pa.ArrowException):
+            broken = True
+        else:
+            broken = False
+        if broken:
+            self._fail()
+
+    def kill(self) -> None:
+        """End it at once, whatever it is doing; what it has written is not a release."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """End it."""
+        process = self._process
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        if self._waiting:  # it is in the middle of something that nobody wants any more
+            process.kill()
+        with suppress(OSError):
+            process.stdin.close()
+        try:
+            process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        process.stdout.close()
+        process.stderr.close()
+
+    def _send(self, do: str, **words: Any) -> None:
+        assert self._process.stdin is not None
+        self._waiting += 1
+        try:
+            self._process.stdin.write(json.dumps({"do": do, **words}).encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            broken = True
+        else:
+            broken = False
+        if broken:
+            self._fail()
+
+    def _reply(self) -> Any:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line.endswith(b"\n"):
+            raise TargetError(self._ended())
+        words = json.loads(line)
+        if "error" in words:
+            raise TargetError(words["error"])
+        return words["done"]
+
+    def _fail(self) -> None:
+        """It hears nothing any more: raise what it said last, or how it ended."""
+        while True:
+            self._reply()
+
+    def _ended(self) -> str:
+        code = self._process.wait()
+        assert self._process.stderr is not None
+        said = self._process.stderr.read().decode(errors="replace").strip().splitlines()
+        how = f"it ended with code {code}"
+        if code < 0:
+            with suppress(ValueError):
+                how = f"{signal.Signals(-code).name} ended it"
+        last = f", and said: {said[-1]}" if said else ""
+        return (
+            f"{self._where} cannot be written: the process that writes it is gone ({how}{last}). Check the memory that "
+            "is free, and try again."
+        )
+
+
+def _started(where: str) -> subprocess.Popen[bytes]:
+    """A new interpreter that finds the modules that this one finds, and inherits nothing else."""
+    kept = {name: value for name, value in os.environ.items() if name in _VARIABLES or name.startswith(_PREFIXES)}
+    path = os.pathsep.join(os.path.abspath(folder) for folder in sys.path)  # noqa: PTH100 - "" is where we are
+    command = [sys.executable, "-P", "-m", MODULE]
+    try:
+        return subprocess.Popen(  # noqa: S603 - our own module
+            command,
+            bufsize=_BUFFER,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**kept, "PYTHONPATH": path},
+            start_new_session=True,  # an interrupt at the terminal is for the owner
+        )
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+    raise TargetError(
+        f"{where} cannot be written: {sys.executable!r}, which is to write it, does not start ({reason})."
+    )
