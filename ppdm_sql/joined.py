@@ -11,12 +11,13 @@ from sqlglot import exp
 from ppdm_sql.policy.binding import BoundColumn, OwnColumn
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.policy.noise import NoisyColumn
+from ppdm_sql.rewrite.correlated import qualified
 from ppdm_sql.rewrite.from_clause import read_relation
 from ppdm_sql.rewrite.joining import prune
 from ppdm_sql.rewrite.names import ANSWERED
 from ppdm_sql.rewrite.parts import Part, partitioned
 from ppdm_sql.rewrite.plan import Measuring, Plan, make_plan
-from ppdm_sql.rewrite.query import Query, own_columns
+from ppdm_sql.rewrite.query import ALIAS, Query, own_columns
 from ppdm_sql.rewrite.refuse import refuse
 from ppdm_sql.rewrite.relation import ROW, Asking, Source, put_in
 from ppdm_sql.rewrite.repeats import IsUnique, occurs_once, once_a_row
@@ -65,6 +66,8 @@ class Joined:
         whole: exp.Expr = rows[0]
         for one in rows[1:]:
             whole = exp.Union(this=whole, expression=one, distinct=False)
+        for column in [c for c in own_columns(query.tree) if not c.meta.get(ALIAS)]:  # lest an alias be taken for it
+            column.replace(qualified(column.copy(), RELATION))
         query.tree.set("from_", exp.From(this=inner(whole, RELATION)))
         return query.tree
 

@@ -17,8 +17,9 @@ from ppdm_sql.joined import Joined
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.policy.small_domains import SmallDomainColumn
 from ppdm_sql.rewrite.grouping_sets import each_set
-from ppdm_sql.rewrite.inline import inline
+from ppdm_sql.rewrite.inline import Tables, inline
 from ppdm_sql.rewrite.item_groups import check_grouped, group_items
+from ppdm_sql.rewrite.macros import write_out
 from ppdm_sql.rewrite.names import ANSWERED, refuse_correlated
 from ppdm_sql.rewrite.parse import Parameters, bind_parameters, known_parameters, number_placeholders, parse
 from ppdm_sql.rewrite.passes import AGGREGATE, UNDERSTAND, run
@@ -86,7 +87,8 @@ def _understand(
         _check_kind(sql, tree, table, manifest)
     _check_compiled(sql, tree)
     _check_volatile(sql, tree, session.catalog(engine.con).volatile)
-    return _Rewriting(engine, session, as_is, settings).of(bind_parameters(tree, parameters))
+    tree = write_out(bind_parameters(tree, parameters), session.catalog(engine.con).macros)
+    return _Rewriting(engine, session, as_is, settings).of(tree)
 
 
 class _Rewriting:
@@ -101,7 +103,8 @@ class _Rewriting:
     def of(self, tree: exp.Expr) -> Statement:
         """The statement that runs in the place of `tree`."""
         before = tree
-        tree = inline(self.as_is.sql, tree, self.is_release, self.definition, self.columns_of)
+        tables = Tables(self.is_release, self.definition, self.columns_of, self.names_of)
+        tree = inline(self.as_is.sql, tree, tables)
         for select in self.readers(tree):
             replacement = self.select(select, select is tree)
             tree = replacement if select is tree else tree
@@ -121,6 +124,7 @@ class _Rewriting:
     def select(self, select: exp.Select, outermost: bool) -> exp.Select:
         """What stands in the place of one SELECT that reads a release: itself, where it is exact or reads rows."""
         sql = self.as_is.sql
+        written = select.copy()
         settings = self.settings if _shows_columns(select) else replace(self.settings, errors="off")
         engine = self.engine.seeing(in_sight(select))
         table = select.args["from_"].this
@@ -142,8 +146,7 @@ class _Rewriting:
         if not touches_perturbed(query):
             if joined is not None:
                 return joined.exact(query)
-            _hide_perturbed(query)
-            return select
+            return _without_perturbed(query, written)
         if not is_aggregate(query):
             if not outermost:
                 refuse(
@@ -154,7 +157,7 @@ class _Rewriting:
                 )
             check_rows(query)
             self.rows = True
-            return select
+            return written
         query, used = parted(query, small)
         queries = each_set(query if joined is None else joined.checked(query))
         collected = [run(AGGREGATE, one) for one in queries]
@@ -200,6 +203,16 @@ class _Rewriting:
         manifest = self.manifest(table) if with_query(table) is None else None
         return None if manifest is None else frozenset(column.name.casefold() for column in manifest.columns)
 
+    def names_of(self, source: exp.Expr) -> frozenset[str] | None:
+        """The columns of what stands in FROM; None where it depends on something else there."""
+        found = self.columns_of(source) if isinstance(source, exp.Table) else None
+        if found is not None:
+            return found
+        try:
+            return frozenset(name.casefold() for name, _ in self.engine.columns(source))
+        except QueryError:
+            return None
+
     def definition(self, table: exp.Table) -> exp.Query | None:
         """The query behind a view that reads a release."""
         catalog = self.session.catalog(self.engine.con)
@@ -237,14 +250,16 @@ def _unread(session: Session, engine: EmbeddedEngine, sql: str) -> Statement:
     return Statement(sql, "touches no release: runs in DuckDB as it is")
 
 
-def _hide_perturbed(query: Query) -> None:
-    """Let a SELECT that needs no perturbed column see none: whatever slipped through fails instead of reading one."""
+def _without_perturbed(query: Query, select: exp.Select) -> exp.Select:
+    """A SELECT that needs no perturbed column, seeing none: whatever slipped through fails instead of reading one."""
     exact = [exp.column(exp.to_identifier(c.name, quoted=True)) for c in query.manifest.columns if c.perturbed is None]
-    alias = exp.TableAlias(this=exp.to_identifier(query.table.alias_or_name, quoted=True))
-    source = query.table.copy()
-    source.set("alias", None)
-    inner = exp.Select(expressions=exact or [exp.true()], from_=exp.From(this=source))
-    query.table.replace(exp.Subquery(this=inner, alias=alias))
+    source = select.args["from_"].this
+    alias = exp.TableAlias(this=exp.to_identifier(source.alias_or_name, quoted=True))
+    table = source.copy()
+    table.set("alias", None)
+    inner = exp.Select(expressions=exact or [exp.true()], from_=exp.From(this=table))
+    source.replace(exp.Subquery(this=inner, alias=alias))
+    return select
 
 
 def _check_compiled(sql: str, tree: exp.Expr) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -29,7 +30,8 @@ class Catalog:
 
     `readers` are views and macros that read one or could, `views` has the SQL of the views among them; `plain` are
     other tables and views that bear a release's name, `aggregates` the functions that may not pass for plain ones,
-    `volatile` the views and macros that give another value at each call.
+    `volatile` the views and macros that give another value at each call, `macros` the parameters
+    and definitions of DuckDB's own that aggregate.
     """
 
     releases: Mapping[Name, Manifest] = field(default_factory=dict)
@@ -39,6 +41,7 @@ class Catalog:
     current: tuple[str, str] = ("memory", "main")
     aggregates: frozenset[str] = frozenset()
     volatile: frozenset[str] = frozenset()
+    macros: Mapping[str, tuple[tuple[str, ...], str]] = field(default_factory=dict)
 
     def view(self, table: exp.Table) -> str | None:
         """The SQL of the view that reads a release and that a name means here."""
@@ -118,12 +121,36 @@ def read_catalog(con: duckdb.DuckDBPyConnection, extra: Mapping[Name, Manifest])
         "SELECT DISTINCT function_name FROM duckdb_functions() "
         "WHERE function_type = 'aggregate' OR (NOT internal AND macro_definition IS NOT NULL)"
     ).fetchall()
-    aggregates = frozenset(name.casefold() for (name,) in functions)
+    own_macros = {name: macro for name, macro in aggregating_macros().items() if name not in definitions}
+    aggregates = frozenset(name.casefold() for (name,) in functions) | own_macros.keys()
     database, schema = con.execute("SELECT current_database(), current_schema()").fetchall()[0]
     current = (database.casefold(), schema.casefold())
     drawing = con.execute("SELECT function_name FROM duckdb_functions() WHERE stability = 'VOLATILE'").fetchall()
     volatile = _readers(definitions, {f"{name}(" for (name,) in drawing}, ()) if definitions else frozenset()
-    return Catalog(releases, readers, reading, plain, current, aggregates, volatile)
+    return Catalog(releases, readers, reading, plain, current, aggregates, volatile, own_macros)
+
+
+@functools.cache
+def aggregating_macros() -> Mapping[str, tuple[tuple[str, ...], str]]:
+    """DuckDB's own scalar macros that aggregate, by name, those that call another one among them."""
+    with duckdb.connect() as con:
+        functions = con.execute("SELECT function_name FROM duckdb_functions() WHERE function_type = 'aggregate'")
+        aggregates = {name for (name,) in functions.fetchall()}
+        macros = con.execute(
+            "SELECT function_name, parameters, macro_definition FROM duckdb_functions() "
+            "WHERE internal AND function_type = 'macro'"
+        ).fetchall()
+    found: dict[str, tuple[tuple[str, ...], str]] = {}
+    while True:
+        known = aggregates | found.keys()
+        new = {
+            name: (tuple(parameters), sql)
+            for name, parameters, sql in macros
+            if name not in found and known & set(re.findall(r"(\w+)\(", sql))
+        }
+        if not new:
+            return found
+        found |= new
 
 
 def _reaches_further(con: duckdb.DuckDBPyConnection, definition: str) -> bool:

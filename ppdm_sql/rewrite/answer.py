@@ -16,9 +16,11 @@ from ppdm_sql.rewrite.derivative import NoDerivative, derivative
 from ppdm_sql.rewrite.estimates import holds_estimate
 from ppdm_sql.rewrite.grouping_sets import CALLS, SET, grouping_call, union
 from ppdm_sql.rewrite.groups import groups_select
+from ppdm_sql.rewrite.names import CORRELATED
+from ppdm_sql.rewrite.parentheses import grouped
 from ppdm_sql.rewrite.plan import Plan
 from ppdm_sql.rewrite.quantiles import quantiles_in
-from ppdm_sql.rewrite.query import Query, totals_in
+from ppdm_sql.rewrite.query import ALIAS, Query, path_column, totals_in
 from ppdm_sql.rewrite.refuse import misread, refuse
 from ppdm_sql.rewrite.scan import (
     PREFIX,
@@ -26,7 +28,6 @@ from ppdm_sql.rewrite.scan import (
     covariance_name,
     disjunction,
     estimate_name,
-    grouped,
     inner,
     key_name,
     named,
@@ -36,6 +37,8 @@ from ppdm_sql.rewrite.scan import (
     typed,
 )
 from ppdm_sql.rewrite.shape import PPDM_FUNCTIONS
+
+UNGROUPED = "it must appear in GROUP BY, or inside an aggregate."
 
 
 def inversion_statement(plans: Sequence[Plan]) -> exp.Select:
@@ -110,6 +113,8 @@ class _Outer:
         """The expression with keys and aggregates replaced by the columns that hold them."""
         if isinstance(node, exp.Anonymous) and node.name.lower() in PPDM_FUNCTIONS:
             return self.bound(node)
+        if node.meta.get(ALIAS):
+            return node.copy()
         text = _text(node)
         if isinstance(node, CALLS):
             return grouping_call(self.query, node)
@@ -118,13 +123,13 @@ class _Outer:
         if text in self.keys:
             return self.key(self.keys[text])
         if isinstance(node, exp.Query):
-            return node.copy()
+            return self.subquery(node)
         if isinstance(node, exp.Star) or node.is_star:
             misread(self.query.sql, node, "a star has no meaning beside aggregates.")
         if isinstance(node, exp.Ordered) and isinstance(node.this, exp.Literal) and node.this.this.isdigit():
             return self.by_position(node)
-        if isinstance(node, exp.Column) and not node.meta.get("alias"):
-            misread(self.query.sql, node, "it must appear in GROUP BY, or inside an aggregate.")
+        if isinstance(node, exp.Column):
+            misread(self.query.sql, node, UNGROUPED)
         copy = node.copy()
         for name, value in node.args.items():
             if isinstance(value, exp.Expr):
@@ -132,6 +137,27 @@ class _Outer:
             elif isinstance(value, list):
                 copy.set(name, [self.rewrite(v) if isinstance(v, exp.Expr) else v for v in value])
         return copy
+
+    def subquery(self, node: exp.Expr) -> exp.Expr:
+        """A subquery, with the groups' keys in the place of the columns that it has of the query around it."""
+        found = node.copy()
+        for below in list(found.walk(prune=lambda one: self.correlated_key(one) is not None)):
+            index = self.correlated_key(below)
+            if index is not None:
+                below.replace(self.key(index))
+            elif below.meta.get(CORRELATED):
+                misread(self.query.sql, below, UNGROUPED)
+        return found
+
+    def correlated_key(self, node: exp.Expr) -> int | None:
+        """The key that an expression inside a subquery is, whose columns are all of the query around it."""
+        columns = list(node.find_all(exp.Column))
+        if not columns or not all(column.meta.get(CORRELATED) for column in columns):
+            return None
+        plain = exp.Paren(this=node.copy())
+        for column in list(plain.find_all(exp.Column)):
+            column.replace(path_column(column.parts[1:]))
+        return self.keys.get(_text(plain.unnest()))
 
     def by_position(self, node: exp.Ordered) -> exp.Expr:
         """ORDER BY a position: that of the item among the columns of the result, to which intervals may be added."""

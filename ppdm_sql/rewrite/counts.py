@@ -16,9 +16,10 @@ from sqlglot import exp
 
 from ppdm_sql.reconstruct.inversion import invert_adjoint
 from ppdm_sql.rewrite.formula import target_tensor
+from ppdm_sql.rewrite.parentheses import grouped
 from ppdm_sql.rewrite.plan import Plan, PlannedTotal
 from ppdm_sql.rewrite.planned_axis import BasketAxis, JointAxis, PlannedAxis
-from ppdm_sql.rewrite.scan import Scan, conjunction, count_rows, grouped, number, total
+from ppdm_sql.rewrite.scan import Scan, conjunction, count_rows, number, total
 
 MAX_COUNTED_STATES = 8
 """Measured: up to here counting conjunctions beats summing weights."""

@@ -10,11 +10,12 @@ from sqlglot import exp
 from ppdm_sql.policy.manifest import Manifest, ReleasedColumn
 from ppdm_sql.policy.types import SqlType
 from ppdm_sql.rewrite.joining import Joining
+from ppdm_sql.rewrite.parentheses import grouped
 from ppdm_sql.rewrite.query import Visible, conjuncts
 from ppdm_sql.rewrite.refuse import misread, refuse
 from ppdm_sql.rewrite.relation import ROW, Asking, Relation, Source, named_column, put_in, resolved
 from ppdm_sql.rewrite.rows import Choice, body, members, passed, sources
-from ppdm_sql.rewrite.scan import conjunction, grouped, named
+from ppdm_sql.rewrite.scan import conjunction, named
 from ppdm_sql.rewrite.shape import check_clear
 
 

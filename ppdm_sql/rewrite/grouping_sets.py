@@ -11,9 +11,10 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from ppdm_sql.rewrite.parentheses import grouped
 from ppdm_sql.rewrite.query import Query
 from ppdm_sql.rewrite.refuse import misread, refuse
-from ppdm_sql.rewrite.scan import PREFIX, grouped, key_name, named
+from ppdm_sql.rewrite.scan import PREFIX, key_name, named
 
 SET = f"{PREFIX}set"
 """The column that numbers the grouping set of a row."""

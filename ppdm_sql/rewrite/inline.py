@@ -6,13 +6,18 @@ its WHERE joins the outer one, until every SELECT that reads a release reads it 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from sqlglot import exp
 
+from ppdm_sql.rewrite.correlated import LOCAL, NamesOf, qualified, qualify_correlated
+from ppdm_sql.rewrite.parentheses import grouped
 from ppdm_sql.rewrite.refuse import misread, refuse
-from ppdm_sql.rewrite.scan import conjunction, grouped
+from ppdm_sql.rewrite.rows import is_shadowed
+from ppdm_sql.rewrite.scan import conjunction
 from ppdm_sql.rewrite.scopes import with_query
+from ppdm_sql.rewrite.union_order import settle_order
 from ppdm_sql.rewrite.with_queries import settle_with
 
 IsRelease = Callable[[exp.Table], bool]
@@ -23,20 +28,37 @@ PLAIN_PARTS = ("expressions", "from_", "where", "kind")
 """The parts that a SELECT may have to be taken into the one around it."""
 
 
-def inline(sql: str, tree: exp.Expr, is_release: IsRelease, definition: Definition, columns_of: ColumnsOf) -> exp.Expr:
+@dataclass(frozen=True)
+class Tables:
+    """What is known of the tables that a statement names.
+
+    `definition` gives the query behind a view that reads a release, `columns_of` the columns of a release, lower-cased,
+    `names_of` those of anything that may stand in FROM.
+    """
+
+    is_release: IsRelease
+    definition: Definition
+    columns_of: ColumnsOf
+    names_of: NamesOf
+
+
+def inline(sql: str, tree: exp.Expr, tables: Tables) -> exp.Expr:
     """Before: `SELECT n FROM (SELECT age AS n FROM t WHERE x) WHERE y`; after: `SELECT age AS n FROM t WHERE x AND y`.
 
-    `definition` gives the query behind a view that reads a release, `columns_of` the columns of a release, lower-cased.
+    Names in subqueries say then whose they are.
     """
+    is_release, definition = tables.is_release, tables.definition
     for cte in tree.find_all(exp.CTE):
         if is_release(exp.to_table(cte.alias, quoted=True)) or definition(exp.to_table(cte.alias)) is not None:
             refuse(sql, cte, "a query of WITH bears the name of a release that the statement reads.", "Rename it.")
     tree = tree.copy()
+    settle_order(tree)
     _expand_views(sql, tree, definition)
     for clause in list(tree.find_all(exp.With)):
         _expand_with(sql, clause, is_release)
+    qualify_correlated(sql, tree, tables.names_of)
     for select in reversed(list(tree.find_all(exp.Select))):
-        while _mergeable(select, columns_of):
+        while _mergeable(select, tables.columns_of):
             _merge(sql, select)
     settle_with(sql, tree, is_release)
     return tree
@@ -102,16 +124,25 @@ def _mergeable(select: exp.Select, columns_of: ColumnsOf) -> bool:
 
 
 def _keeps_names(select: exp.Select, inner: exp.Subquery) -> bool:
-    """Whether every name in a subquery of WHERE or SELECT still means the same when `inner` is taken in."""
-    body, name = inner.this, inner.alias.casefold()
-    if not any(item.is_star for item in body.expressions):
-        return False
-    if name == body.args["from_"].this.alias_or_name.casefold():
-        return True
-    return not any(
-        column.table.casefold() == name and column.find_ancestor(exp.Select) is not select
-        for column in select.find_all(exp.Column)
+    """Whether every name in a subquery of a SELECT can still be said when `inner` is taken in."""
+    base = inner.this.args["from_"].this.alias_or_name
+    return all(
+        column.table and not is_shadowed(column, select, base)
+        for column in _correlated(select)
+        if not column.table or column.table.casefold() == inner.alias.casefold()
     )
+
+
+def _correlated(select: exp.Select) -> Iterator[exp.Column]:
+    """The columns in subqueries of a SELECT that may be its own."""
+    for column in select.find_all(exp.Column):
+        around = column.find_ancestor(exp.Select)
+        inside_from = column.find_ancestor(exp.From, exp.Join)
+        if around is select or column.meta.get(LOCAL) or is_shadowed(column, select):
+            continue
+        if inside_from is not None and inside_from.parent is select:
+            continue
+        yield column
 
 
 def _passes_on(body: exp.Select, columns: frozenset[str]) -> bool:
@@ -149,6 +180,7 @@ def _merge(sql: str, select: exp.Select) -> None:
     everything = any(item.is_star for item in body.expressions)
     selected = {} if everything else {item.alias_or_name.casefold(): item.unalias() for item in body.expressions}
     aliases = {item.alias.casefold() for item in select.expressions if isinstance(item, exp.Alias)}
+    _merge_below(sql, select, selected)
     for column in [c for c in select.find_all(exp.Column) if c.find_ancestor(exp.Select) is select]:
         name = column.name.casefold()
         if isinstance(column.this, exp.Star):
@@ -168,6 +200,18 @@ def _merge(sql: str, select: exp.Select) -> None:
     if wheres:
         select.set("where", exp.Where(this=conjunction([grouped(where) for where in wheres])))
     select.args["from_"].set("this", table)
+
+
+def _merge_below(sql: str, select: exp.Select, selected: Mapping[str, exp.Expr]) -> None:
+    """Put what the subquery in FROM selects into the other subqueries of a SELECT; without any it selects all."""
+    inner = select.args["from_"].this
+    base = inner.this.args["from_"].this.alias_or_name
+    for column in [c for c in _correlated(select) if inner.alias and c.table.casefold() == inner.alias.casefold()]:
+        value = selected.get(column.name.casefold())
+        if value is None and selected:
+            misread(sql, column, f"the subquery {inner.alias} has no such column.")
+        unqualified = exp.column(column.this.copy()) if value is None else value.copy()
+        column.replace(grouped(qualified(unqualified, base)))
 
 
 def _put(column: exp.Column, expression: exp.Expr) -> None:

@@ -12,11 +12,12 @@ from dataclasses import replace
 from sqlglot import exp
 
 from ppdm_sql.policy.manifest import ReleasedColumn
+from ppdm_sql.rewrite.parentheses import grouped
 from ppdm_sql.rewrite.query import Visible, conjuncts, found_column, own_columns
 from ppdm_sql.rewrite.refuse import misread, refuse
 from ppdm_sql.rewrite.relation import Relation, Source, named_column, put_in, resolved
 from ppdm_sql.rewrite.rows import sources
-from ppdm_sql.rewrite.scan import conjunction, grouped, named
+from ppdm_sql.rewrite.scan import conjunction, named
 
 KINDS = ("", "INNER", "OUTER", "CROSS", "SEMI", "ANTI")
 FILTERS = ("SEMI", "ANTI")

@@ -14,7 +14,8 @@ from sqlglot import exp
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.policy.binding import BoundColumn
 from ppdm_sql.policy.domain import Grid, Scalar
-from ppdm_sql.rewrite.scan import grouped, number, typed
+from ppdm_sql.rewrite.parentheses import grouped
+from ppdm_sql.rewrite.scan import number, typed
 
 FEW_STEPS = 16
 """Up to here choosing by comparisons is as quick as a list of all values; 75 steps were measured at four times it."""
@@ -146,7 +147,7 @@ def _constant(value: Scalar) -> exp.Expr:
 
 def _signed(text: str, negative: bool) -> exp.Expr:
     literal = exp.Literal.number(text)
-    return grouped(exp.Paren(this=exp.Neg(this=literal))) if negative else literal
+    return grouped(exp.Neg(this=literal)) if negative else literal
 
 
 def _column(column: BoundColumn) -> exp.Column:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import difflib
 import itertools
+from collections.abc import Mapping
 from dataclasses import replace
 
 from sqlglot import exp
 
+from ppdm_sql.rewrite.correlated import LOCAL, qualified
 from ppdm_sql.rewrite.grouping_sets import sets_of
-from ppdm_sql.rewrite.query import Query, find_visible, found_column, own_columns
+from ppdm_sql.rewrite.query import ALIAS, Query, find_visible, found_column, own_columns
 from ppdm_sql.rewrite.refuse import misread, refuse
-from ppdm_sql.rewrite.rows import sources
-from ppdm_sql.rewrite.scan import grouped
+from ppdm_sql.rewrite.rows import is_shadowed, sources
 
 ANSWERED = "ppdm_answered"
 """Marks a SELECT that is an answer already, with its question: what it reads of a release, it reads rightly."""
@@ -20,26 +21,61 @@ ANSWERED = "ppdm_answered"
 AROUND = "ppdm_around"
 """Marks a column of a query around the one that names it."""
 
+CORRELATED = "ppdm_correlated"
+"""Marks a column of the query's own in a subquery of it."""
+
 
 def resolve_names(query: Query) -> Query:
     """Before: `SELECT a.Age > 30 AS old FROM adult a WHERE old`; after: `SELECT "age" > 30 AS old .. WHERE "age" > 30`.
 
-    A column wins over an alias, except in ORDER BY, as in DuckDB.
+    A column wins over an alias, as in DuckDB, except where ORDER BY or DISTINCT ON names it alone, and outside of
+    aggregates in HAVING, where rows are not grouped by the column itself.
     """
     tree = query.tree
     _keep_names(query)
     aliases = {
-        item.alias.casefold(): item.this
+        item.alias.casefold(): item.this.copy()
         for item in tree.expressions
         if isinstance(item, exp.Alias) and not item.meta.get("kept")
     }
+    _mark_aliases(tree, aliases)
     for item in tree.expressions:
         _resolve(query, item, aliases)
-    for part in ("where", "group", "having", "order", "limit", "offset", "qualify", "distinct"):
+    for part in ("where", "group"):
         node = tree.args.get(part)
         if node is not None:
             _resolve(query, node, aliases)
-    return _grouped(query, tree.args.get("group"))
+    query = _grouped(query, tree.args.get("group"))
+    having = tree.args.get("having")
+    if having is not None:
+        _prefer_aliases(query, having, aliases)
+    for part in ("having", "order", "limit", "offset", "qualify", "distinct"):
+        node = tree.args.get(part)
+        if node is not None:
+            _resolve(query, node, aliases)
+    return query
+
+
+def _mark_aliases(tree: exp.Select, aliases: Mapping[str, exp.Expr]) -> None:
+    """Where ORDER BY or DISTINCT ON names an alias alone, it means that item of the SELECT list."""
+    order, distinct = tree.args.get("order"), tree.args.get("distinct")
+    on = distinct.args.get("on") if distinct is not None else None
+    for item in [*(order.expressions if order is not None else ()), *(on.expressions if on is not None else ())]:
+        by = (item.this if isinstance(item, exp.Ordered) else item).unnest()
+        if isinstance(by, exp.Column) and not by.table and by.name.casefold() in aliases:
+            by.meta[ALIAS] = True
+
+
+def _prefer_aliases(query: Query, having: exp.Expr, aliases: Mapping[str, exp.Expr]) -> None:
+    """Put what aliases stand for into HAVING."""
+    keys = {key.unnest().sql(dialect="duckdb") for key in query.keys}
+    for column in list(own_columns(having)):
+        name = column.name.casefold()
+        if column.table or name not in aliases or column.find_ancestor(exp.AggFunc, exp.Having) is not having:
+            continue
+        value = found_column(query.sql, query.names, column)
+        if value is None or value.unnest().sql(dialect="duckdb") not in keys:
+            column.replace(exp.Paren(this=aliases[name].copy()))
 
 
 def _keep_names(query: Query) -> None:
@@ -53,22 +89,20 @@ def _keep_names(query: Query) -> None:
                 item.replace(named)
 
 
-def _resolve(query: Query, root: exp.Expr, aliases: dict[str, exp.Expr], depth: int = 0) -> None:
+def _resolve(query: Query, root: exp.Expr, aliases: Mapping[str, exp.Expr], depth: int = 0) -> None:
     for column in list(root.find_all(exp.Column)):
         if isinstance(column.this, exp.Star) and column.find_ancestor(exp.Select) in (None, query.tree):
             continue
         around = column.find_ancestor(exp.Select)  # None in what an alias stands for, which is not in its place yet
         if around is not None and around is not query.tree:
-            _check_correlated(query, column)
+            _resolve_correlated(query, column)
             continue
-        in_order = column.find_ancestor(exp.Order) is not None
+        if column.meta.get(ALIAS):
+            continue
         name = column.name.casefold()
-        if in_order and not column.table and name in aliases:
-            column.meta["alias"] = True
-            continue
         value = found_column(query.sql, query.names, column)
         if value is not None:
-            column.replace(value if isinstance(column.parent, exp.Alias) else grouped(value))
+            column.replace(value.unnest() if isinstance(column.parent, exp.Alias) else value)
         elif not column.table and name in aliases:
             if depth > 20:
                 misread(query.sql, column, "this alias refers to itself.")
@@ -81,14 +115,16 @@ def _resolve(query: Query, root: exp.Expr, aliases: dict[str, exp.Expr], depth: 
             _unknown(query, column)
 
 
-def _check_correlated(query: Query, column: exp.Column) -> None:
-    """A subquery may name its own tables' columns, but no perturbed column of the query around it."""
+def _resolve_correlated(query: Query, column: exp.Column) -> None:
+    """A subquery may name its own tables' columns, and exact columns of the query around it."""
     around = column.find_ancestor(exp.Select)
     while around is not None and around is not query.tree:
         if around.meta.get(ANSWERED):
             return
         around = around.find_ancestor(exp.Select)
-    ours = column.table.casefold() in _qualifiers(query)
+    if column.meta.get(LOCAL) or column.meta.get(CORRELATED):
+        return
+    ours = column.table.casefold() in _qualifiers(query) and not is_shadowed(column, query.tree)
     whole = isinstance(column.this, exp.Star) or (not column.table and column.name.casefold() in _qualifiers(query))
     if whole and (ours or not column.table):
         refuse(query.sql, column, "inside this subquery it may mean whole rows of the release.", "Name the columns.")
@@ -99,12 +135,14 @@ def _check_correlated(query: Query, column: exp.Column) -> None:
             "inside this subquery it may mean the perturbed column of the query around it.",
             "Name its table, if it is another's.",
         )
-    if ours and query.visible and not _is_shadowed(query, column):
-        value = found_column(query.sql, query.visible, column)
-        if value is not None:
-            for below in own_columns(exp.Paren(this=value)):
-                below.set("table", exp.to_identifier(query.table.alias_or_name))
-            column.replace(value)
+    value = found_column(query.sql, query.names, column) if ours else None
+    if value is not None:
+        value = qualified(value, query.table.alias_or_name)
+        for own in value.find_all(exp.Column):
+            own.meta[CORRELATED] = True
+        column.replace(value)
+    elif not column.table and any(one.name.casefold() == column.name.casefold() for one in query.names):
+        refuse(query.sql, column, "inside this subquery it is not clear whose column it is.", "Name its table.")
 
 
 def _may_be_perturbed(query: Query, column: exp.Column, ours: bool) -> bool:
@@ -116,16 +154,6 @@ def _may_be_perturbed(query: Query, column: exp.Column, ours: bool) -> bool:
         return True
     name = column.name.casefold()
     return any(query.perturbed_in(one.value) for one in query.names if one.name.casefold() == name)
-
-
-def _is_shadowed(query: Query, column: exp.Column) -> bool:
-    """Whether a table of a subquery around a column bears the name that the column is qualified with."""
-    around = column.find_ancestor(exp.Select)
-    while around is not None and around is not query.tree:
-        if any(source.alias_or_name.casefold() == column.table.casefold() for source in sources(around)):
-            return True
-        around = around.find_ancestor(exp.Select)
-    return False
 
 
 def _is_around(query: Query, column: exp.Column) -> bool:

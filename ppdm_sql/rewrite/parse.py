@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlglot
 from sqlglot import TokenType, exp
+from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import SqlglotError
 
 from ppdm_sql.errors import QueryError
@@ -19,12 +20,20 @@ logging.getLogger("sqlglot").setLevel(logging.ERROR)
 Parameters = Sequence[Any] | Mapping[str, Any] | None
 
 
+class DuckDBAsWritten(DuckDB):
+    """DuckDB's dialect, without sqlglot's shifting of indices to those of lists that begin at 0."""
+
+    INDEX_OFFSET = 0
+
+
 def parse(sql: str) -> exp.Expr | None:
     """The tree of one statement in DuckDB's dialect, or None where sqlglot cannot read it."""
     try:
-        tree = sqlglot.parse_one(sql, dialect="duckdb")
+        tree = sqlglot.parse_one(sql, dialect=DuckDBAsWritten)
     except SqlglotError:
         return None
+    for indexed in tree.find_all(exp.Bracket):
+        indexed.set("offset", DuckDB.INDEX_OFFSET)  # or it would be shifted where something else is put before it
     for call in list(tree.find_all(exp.Anonymous)):
         if call.name.lower() == "mean" and len(call.expressions) == 1:  # DuckDB's other name for AVG
             mean = exp.Avg(this=call.expressions[0])

@@ -29,11 +29,12 @@ from ppdm_sql.policy.binding import BoundColumn
 from ppdm_sql.policy.domain import Values
 from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.rewrite.aggregates import native_name
+from ppdm_sql.rewrite.parentheses import grouped
 from ppdm_sql.rewrite.pieces import put_together
 from ppdm_sql.rewrite.plan import Measuring, Plan, make_plan
 from ppdm_sql.rewrite.query import Query
 from ppdm_sql.rewrite.refuse import refuse
-from ppdm_sql.rewrite.scan import conjunction, covariance_name, estimate_name, grouped, key_name, named
+from ppdm_sql.rewrite.scan import conjunction, covariance_name, estimate_name, key_name, named
 
 PARTS = "ppdm_parts"
 """The name of the relation that has the parts' groups below each other."""

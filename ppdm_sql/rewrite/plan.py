@@ -11,7 +11,7 @@ from sqlglot import exp
 from ppdm_sql.channels.axis import Axis
 from ppdm_sql.channels.cells import EXACT_AXIS, EXACT_CELLS, Cell, Cells, column_axis
 from ppdm_sql.channels.joint import JointCells
-from ppdm_sql.errors import QueryError, Unsupported
+from ppdm_sql.errors import Unsupported
 from ppdm_sql.policy.basket_column import BasketColumn
 from ppdm_sql.policy.binding import BoundColumn, OwnColumn
 from ppdm_sql.policy.noise import NoisyColumn
@@ -21,7 +21,6 @@ from ppdm_sql.rewrite.noise import Powers
 from ppdm_sql.rewrite.noisy_ranges import DECONVOLUTION, check_ranges
 from ppdm_sql.rewrite.planned_axis import BasketAxis, JointAxis, PlannedAxis
 from ppdm_sql.rewrite.query import Condition, Junction, Query, QueryAxis, Total, Value
-from ppdm_sql.rewrite.refuse import refuse
 
 Expressions = Sequence[exp.Expr]
 MAX_BASKET_ITEMS = 8
@@ -142,22 +141,6 @@ class Plan:
 
 def make_plan(query: Query, engine: Measuring) -> Plan:
     """Ask for the cells of every perturbed column, and settle the conditions."""
-    try:
-        return _plan(query, engine)
-    except QueryError as error:
-        terms = [term for axis in query.axes for term in (*axis.terms, *axis.values) if term.find(exp.Query)]
-        if terms and _missed_a_column(error):
-            why = "a subquery in it looks at other columns of the row around it."
-            refuse(query.sql, terms[0], why, "Compare the perturbed column with a number, and join conditions by AND.")
-        raise
-
-
-def _missed_a_column(error: QueryError) -> bool:
-    """Whether the engine missed a column where there was nothing but the domain of one."""
-    return "ppdm_w" in str(error) or "ppdm_fixed" in str(error)
-
-
-def _plan(query: Query, engine: Measuring) -> Plan:
     query = _with_source(query)
     own = any(isinstance(axis.column, OwnColumn) for axis in query.axes)  # its values and others' are told apart
     columns = [

@@ -13,7 +13,8 @@ from ppdm_sql.channels.joint import JointCells
 from ppdm_sql.policy.basket_column import BasketColumn
 from ppdm_sql.policy.binding import BoundColumn
 from ppdm_sql.policy.noise import NoisyColumn
-from ppdm_sql.rewrite.scan import conjunction, disjunction, grouped
+from ppdm_sql.rewrite.parentheses import grouped
+from ppdm_sql.rewrite.scan import conjunction, disjunction
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,15 @@ from ppdm_sql.policy.binding import BoundColumn, PerturbedColumn
 from ppdm_sql.policy.manifest import Manifest, ReleasedColumn
 from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.rewrite.noise import Powers
+from ppdm_sql.rewrite.parentheses import grouped
 from ppdm_sql.rewrite.refuse import misread
 from ppdm_sql.rewrite.settings import Settings
 
 TOTAL = "ppdm_e"
 """What the name of a total begins with, in an expression over totals."""
+
+ALIAS = "ppdm_alias"
+"""Marks a name that means an item of the SELECT list by its alias."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +207,7 @@ class Query:
         """The distinct perturbed columns below `node`."""
         found: dict[str, PerturbedColumn] = {}
         for column in own_columns(node):
-            released = None if column.meta.get("alias") else self.column(root_name(column))
+            released = None if column.meta.get(ALIAS) else self.column(root_name(column))
             if released is not None and released.perturbed is not None:
                 found[released.name] = released.perturbed
         return list(found.values())
@@ -223,7 +227,10 @@ def find_visible(sql: str, visible: Sequence[Visible], column: exp.Column) -> Vi
 
 
 def found_column(sql: str, visible: Sequence[Visible], column: exp.Column) -> exp.Expr | None:
-    """What a column stands for, a field of a struct column among them; None where there is none."""
+    """What a column stands for, in parentheses where it could fall apart; None where there is no such column.
+
+    A column may be a field of a struct.
+    """
     found, fields = find_visible(sql, visible, column), list[exp.Expr]()
     if found is None and column.table:
         *path, field_name = column.parts
@@ -237,7 +244,7 @@ def found_column(sql: str, visible: Sequence[Visible], column: exp.Column) -> ex
         first.meta.update(column.parts[-1].meta)
     if fields:
         value = path_column([value.this, *fields])
-    return value
+    return grouped(value)
 
 
 def path_column(parts: Sequence[exp.Expr]) -> exp.Column:

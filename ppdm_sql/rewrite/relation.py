@@ -13,9 +13,9 @@ from sqlglot import exp
 
 from ppdm_sql.policy.manifest import Manifest, ReleasedColumn
 from ppdm_sql.policy.types import SqlType
+from ppdm_sql.rewrite.parentheses import grouped
 from ppdm_sql.rewrite.query import Visible, found_column, own_columns, path_column
 from ppdm_sql.rewrite.refuse import misread
-from ppdm_sql.rewrite.scan import grouped
 
 ROW = "ppdm_row"
 """The number of a release's row, where its occurrences in a join have to be told from those of other rows."""

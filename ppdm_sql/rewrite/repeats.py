@@ -13,11 +13,12 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from ppdm_sql.rewrite.parentheses import grouped
 from ppdm_sql.rewrite.pieces import piece_of, put_together
 from ppdm_sql.rewrite.query import Condition, Junction, Product, Query, Test, Total, own_columns
 from ppdm_sql.rewrite.refuse import refuse
 from ppdm_sql.rewrite.relation import Relation, Source, named_column
-from ppdm_sql.rewrite.scan import conjunction, grouped, named, number, product, typed
+from ppdm_sql.rewrite.scan import conjunction, named, number, product, typed
 
 ALWAYS, NEVER = Junction(True), Junction(False)
 MAX_SPLIT = 4

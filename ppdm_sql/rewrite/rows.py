@@ -27,6 +27,17 @@ def sources(select: exp.Select) -> list[exp.Expr]:
     return [] if found is None else [found.this, *(join.this for join in select.args.get("joins") or ())]
 
 
+def is_shadowed(column: exp.Column, select: exp.Select, table: str | None = None) -> bool:
+    """Whether a subquery of `select` around a column reads a table of that name, or the name that qualifies it."""
+    name = (table or column.table).casefold()
+    around = column.find_ancestor(exp.Select)
+    while around is not None and around is not select:
+        if any(name and source.alias_or_name.casefold() == name for source in sources(around)):
+            return True
+        around = around.find_ancestor(exp.Select)
+    return False
+
+
 def body(node: exp.Expr) -> exp.Expr | None:
     """The query of a subquery in FROM, without further parentheses; None where it is anything else."""
     if not isinstance(node, exp.Subquery) or any(v for k, v in node.args.items() if v and k not in ("this", "alias")):

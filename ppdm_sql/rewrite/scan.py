@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from ppdm_sql.rewrite.parentheses import grouped
 from ppdm_sql.rewrite.query import TOTAL, Query
 
 PREFIX = "ppdm_"
@@ -76,11 +77,6 @@ def covariance_name(one: int, other: int) -> str:
 def named(expression: exp.Expr, name: str, quoted: bool = False) -> exp.Alias:
     """expression AS name."""
     return exp.Alias(this=expression, alias=exp.Identifier(this=name, quoted=quoted))
-
-
-def grouped(expression: exp.Expr) -> exp.Expr:
-    """The expression in parentheses, where it could fall apart without."""
-    return exp.Paren(this=expression) if isinstance(expression, exp.Binary | exp.Not | exp.Between) else expression
 
 
 def typed(expression: exp.Expr, type_name: str) -> exp.Cast:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from ppdm_sql.rewrite.grouping_sets import CALLS
-from ppdm_sql.rewrite.query import Query, conjuncts
+from ppdm_sql.rewrite.query import ALIAS, Query, conjuncts
 from ppdm_sql.rewrite.refuse import refuse
 
 PPDM_FUNCTIONS = ("ppdm_error", "ppdm_low", "ppdm_high")
@@ -181,4 +181,4 @@ def _ordered_by(query: Query, item: exp.Expr) -> list[exp.Expr]:
             return list(items)
         return [items[int(by.this) - 1]] if by.this.isdigit() and 1 <= int(by.this) <= len(items) else []
     aliases = {i.alias.casefold(): i for i in items if isinstance(i, exp.Alias)}
-    return [by, *(aliases[c.name.casefold()] for c in by.find_all(exp.Column) if c.meta.get("alias"))]
+    return [by, *(aliases[c.name.casefold()] for c in by.find_all(exp.Column) if c.meta.get(ALIAS))]

@@ -16,6 +16,7 @@ from ppdm_sql.policy.basket_column import BasketColumn
 from ppdm_sql.policy.binding import BoundColumn, OwnColumn, PerturbedColumn
 from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.rewrite.memberships import asked, column_of, constant, is_item, membership
+from ppdm_sql.rewrite.names import CORRELATED
 from ppdm_sql.rewrite.query import Condition, Junction, Label, Query, QueryAxis, Test, Value, own_columns
 from ppdm_sql.rewrite.refuse import refuse
 from ppdm_sql.rewrite.scan import typed
@@ -205,6 +206,9 @@ class Terms:
 
     def _of_columns(self, node: exp.Expr, columns: Sequence[PerturbedColumn]) -> int:
         """The axis of some columns and of those that they are joined with."""
+        if any(column.meta.get(CORRELATED) for column in node.find_all(exp.Column)):
+            why = "a subquery in it looks at other columns of the row around it."
+            refuse(self.query.sql, node, why, "Compare the perturbed column with a number, and join conditions by AND.")
         names = {column.name for column in columns}
         touching = [group for group in self.joined if group & names]
         everyone = frozenset(names.union(*touching))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from ppdm_sql.rewrite.scan import grouped, typed
+from ppdm_sql.rewrite.parentheses import grouped
+from ppdm_sql.rewrite.scan import typed
 
 
 def over(top: exp.Expr, bottom: exp.Expr) -> exp.Expr:

@@ -14,9 +14,10 @@ from sqlglot import exp
 
 from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.rewrite.noise import Variable, times
+from ppdm_sql.rewrite.parentheses import grouped
 from ppdm_sql.rewrite.query import Condition, Junction, Product, Query, Total, Value
 from ppdm_sql.rewrite.refuse import refuse
-from ppdm_sql.rewrite.scan import grouped, typed
+from ppdm_sql.rewrite.scan import typed
 from ppdm_sql.rewrite.terms import Terms
 
 ALWAYS = Junction(True)

@@ -20,10 +20,11 @@ from ppdm_sql.rewrite.basket_weights import basket_weight
 from ppdm_sql.rewrite.formula import FALSE, TRUE, All, Atom, Formula, components, most_shared_axis, restrict, simplify
 from ppdm_sql.rewrite.lookup import lookup
 from ppdm_sql.rewrite.noise_weight import noise_weight
+from ppdm_sql.rewrite.parentheses import grouped
 from ppdm_sql.rewrite.plan import Plan, PlannedProduct, PlannedTotal
 from ppdm_sql.rewrite.planned_axis import BasketAxis, JointAxis, PlannedAxis
 from ppdm_sql.rewrite.query import Value
-from ppdm_sql.rewrite.scan import Scan, conjunction, grouped, number, total, typed
+from ppdm_sql.rewrite.scan import Scan, conjunction, number, total, typed
 from ppdm_sql.rewrite.summed_values import drawn_mean, value_inside
 
 FLOAT_ROWS = 10**8

@@ -27,6 +27,7 @@ MANY_KINDS = (
     "joins",
     "unions",
     "found",
+    "names",
 )
 """Files with aggregates that Bayes does not reconstruct among them."""
 ACCEPTED = [case for case in CASES if case.accepted]

@@ -26,6 +26,6 @@ WITH w AS (SELECT max(x) * 5 AS v FROM plain) SELECT count(*) AS n FROM people W
 WITH w(a) AS (SELECT max(x) FROM plain), v AS (SELECT a * 4 AS b FROM w) SELECT count(*) AS n FROM people WHERE age > (SELECT b FROM v) AND id > (SELECT a FROM w);
 --! case: a subquery on a perturbed column that looks at an exact one
 SELECT count(*) FROM people WHERE age > (SELECT max(x) * 4 FROM plain WHERE x < id % 9);
---! error: Unsupported: "age" > (SELECT max(x) * 4 FROM plain WHERE x < id % 9) (line 1, column 35): a subquery in it looks at other columns of the row around it.
+--! error: Unsupported: "age" > (SELECT max(x) * 4 FROM plain WHERE x < "people"."id" % 9) (line 1, column 35): a subquery in it looks at other columns of the row around it.
 --! case: six conditions on two columns that a seventh ties together
 SELECT count(*) FILTER (WHERE age > 30) AS a, count(*) FILTER (WHERE age > 40) AS b, count(*) FILTER (WHERE age > 50) AS c, count(*) FILTER (WHERE hours > 30) AS d, count(*) FILTER (WHERE hours > 40) AS e, count(hours + age) AS f FROM people WHERE age < hours;

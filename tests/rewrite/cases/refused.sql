@@ -159,7 +159,7 @@ SELECT age FROM people UNION ALL SELECT x FROM plain;
 --! error: Unsupported: SELECT "age" FROM people (line 1, column 8): it hands rows of a release on
 --! case: a perturbed column inside a subquery
 SELECT count(*) FROM people WHERE EXISTS (SELECT 1 FROM plain WHERE x = age);
---! error: Unsupported: age (line 1, column 73): inside this subquery it may mean the perturbed column
+--! error: Unsupported: "people".age (line 1, column 73): inside this subquery it may mean the perturbed column
 --! case: rows of a release in IN
 SELECT count(*) FROM plain WHERE x IN (SELECT age FROM people);
 --! error: Unsupported: SELECT "age" FROM people

@@ -1,0 +1,47 @@
+Names, aliases and what they stand for, where several things bear one name; and expressions put in their place.
+
+--! case: a computed column of a computed column
+SELECT sum(age) AS s FROM (SELECT age * 2 AS age FROM (SELECT age + 1 AS age FROM people));
+--! case: a computed column of a computed column, in two steps of WITH
+WITH a AS (SELECT hours - 3 AS hours, id FROM people), b AS (SELECT -hours AS hours, id FROM a) SELECT sum(hours) AS s, count(*) FILTER (WHERE hours * 2 > -70) AS n FROM b WHERE id * 2 > 9;
+--! case: a computed column over a join
+SELECT sum(age) AS s FROM (SELECT age * 2 AS age FROM (SELECT age + 1 AS age, region FROM people) AS p JOIN regions USING (region)) AS q;
+--! case: a computed column in an inner WHERE and in ON
+SELECT sum(age) AS s FROM (SELECT age, id FROM (SELECT age + 1 AS age, id - 1 AS id FROM people) WHERE age * 2 > 70) AS p JOIN visits ON p.id * 2 = visits.id * 2 - 2;
+--! case: a name in a subquery that means a renamed column
+WITH s AS (SELECT id % 10 AS weight, age FROM people) SELECT count(*) AS n FROM s WHERE age > 30 AND EXISTS (SELECT 1 FROM plain WHERE x = weight AND x > 3);
+--! case: a name in a subquery that means an alias, whose column the subquery has too
+SELECT sex, -id % 7 AS q, count(*) AS n FROM people WHERE age > 30 AND EXISTS (SELECT 1 FROM visits WHERE id = -q * 3 + 2) GROUP BY ALL ORDER BY sex, q;
+--! case: a group's key in a subquery
+SELECT region, (SELECT max(factor) FROM regions WHERE regions.region = people.region) AS f, count(*) AS n FROM people WHERE age > 30 GROUP BY region ORDER BY region;
+--! case: an index into text that a subquery makes
+SELECT count(*) AS n FROM (SELECT age::VARCHAR AS s FROM people) WHERE s[1] = '4';
+--! case: an index into text behind an alias
+SELECT age::VARCHAR AS s, count(*) AS n FROM people WHERE s[2] = '3' GROUP BY ALL ORDER BY s;
+--! case: indexes into lists, maps and exact text
+SELECT count(*) AS n FROM (SELECT sex AS s, [age, hours] AS l, MAP {1: hours} AS m FROM people) WHERE s[1] = 'F' AND l[2] > 40 AND m[1] < 60;
+--! case: ORDER BY an expression of a column that an alias bears the name of
+SELECT -age AS age, count(*) AS n FROM people WHERE age BETWEEN 20 AND 30 GROUP BY ALL ORDER BY -age LIMIT 2;
+--! case: ORDER BY an alias that a column bears the name of
+SELECT region AS n, sum(age) AS region FROM people GROUP BY n ORDER BY region LIMIT 1;
+--! case: ORDER BY a column that an alias bears the name of
+SELECT -(id % 3) AS id, count(*) AS n FROM people WHERE age > 30 GROUP BY people.id ORDER BY people.id LIMIT 3;
+--! case: a window ordered by a column that an alias bears the name of
+SELECT -weight AS weight, rank() OVER (ORDER BY weight) AS r FROM people WHERE age > 85 GROUP BY weight ORDER BY r;
+--! case: HAVING an alias that a column bears the name of
+SELECT region AS n, sum(age) AS weight FROM people GROUP BY n HAVING weight > 150000 AND sum(weight) > 0 ORDER BY n;
+--! case: HAVING a group that an alias bears the name of
+SELECT sex AS other, 'x' AS sex, count(*) AS n FROM people WHERE age > 30 GROUP BY people.sex HAVING sex = 'F';
+--! case: ORDER BY behind a union, by what a member selects
+SELECT -(id % 3) AS k, count(*) AS n FROM people WHERE age > 30 GROUP BY ALL UNION ALL SELECT 5, 6 ORDER BY -(id % 3);
+--! case: macros of DuckDB that aggregate
+SELECT sex, geomean(age) AS g, wavg(hours, weight) AS w, weighted_avg(weight, age) AS v FROM people GROUP BY sex ORDER BY sex;
+--! case: the one row of a macro that aggregates
+SELECT count(*) AS n FROM (SELECT geometric_mean(id + 1) AS g FROM people) AS t;
+--! untouched
+--! case: an aggregate of the query around, in a subquery
+SELECT sex FROM people WHERE age > 30 GROUP BY sex HAVING (SELECT sum(weight) FROM plain WHERE x = 1) > 3;
+--! error: Unsupported: sum("people".weight) (line 1, column 67): all its columns are of the query around the subquery
+--! case: an alias of an aggregate, in a subquery
+SELECT sum(age) AS s, (SELECT max(x) FROM plain WHERE x < s) AS m FROM people;
+--! error: Unsupported: s (line 1, column 59): it is an alias of the query around the subquery
