@@ -220,7 +220,7 @@ class Connection(Results, Released):
         session, sql = self._session, parsed.query
         if isinstance(parsed, PublishingText):
             return self._publish(parsed, parameters) if run else Statement(sql, "publishing", sql)
-        if parsed.type == duckdb.StatementType.TRANSACTION:  # ROLLBACK must work where nothing else does
+        if kind_of(parsed) == duckdb.StatementType.TRANSACTION:  # ROLLBACK must work where nothing else does
             return Statement(sql, "a transaction: runs in DuckDB as it is")
         if match := SET.fullmatch(sql):
             changed = session.settings.with_setting(match.group(1), match.group(2).strip("'\""))
@@ -293,6 +293,16 @@ class Connection(Results, Released):
     def _after(self, statement: Statement) -> None:
         if not statement.reads_only:
             self._session.forget()
+
+
+def kind_of(parsed: duckdb.Statement) -> duckdb.StatementType:
+    """The kind of a statement; DuckDB's Python package has no name for some."""
+    try:
+        return parsed.type
+    except ValueError:
+        raise QueryError(
+            f"this kind of statement cannot be run here: {parsed.query.split(maxsplit=1)[0].upper()}."
+        ) from None
 
 
 def _is_expression(value: object) -> bool:

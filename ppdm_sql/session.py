@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from ppdm_sql.engines.catalog import Catalog, Name, read_catalog
 from ppdm_sql.policy.manifest import Manifest
-from ppdm_sql.rewrite.parse import parse
 from ppdm_sql.rewrite.settings import Settings
+from ppdm_sql.statement_text import may_reach_release, read
 from ppdm_sql.touching import touched
 
 
@@ -50,11 +50,12 @@ class Session:
         return touched(con, self.catalog(con), tree)
 
     def reads_release(self, con: duckdb.DuckDBPyConnection, sql: str) -> bool:
-        """Whether a query reads a release; where it cannot be read as a tree, whether it names one."""
-        tree = parse(sql)
-        return self.mentions_release(con, sql) if tree is None else bool(self.releases(con, tree))
+        """Whether a statement reads or changes a release; where it cannot be read as a tree, whether it could."""
+        tree = read(sql)
+        if tree is None:
+            return self.may_reach_release(con, sql)
+        return bool(self.releases(con, tree))
 
-    def mentions_release(self, con: duckdb.DuckDBPyConnection, sql: str) -> bool:
-        """Whether a text that could not be read as a tree names a release, or something that reads one."""
-        text = sql.casefold()
-        return any(name in text for name in self.catalog(con).names)
+    def may_reach_release(self, con: duckdb.DuckDBPyConnection, text: str) -> bool:
+        """Whether a text that could not be read as a tree may lead to a release."""
+        return may_reach_release(con, self.catalog(con), text)

@@ -21,7 +21,7 @@ from ppdm_sql.rewrite.inline import Tables, inline
 from ppdm_sql.rewrite.item_groups import check_grouped, group_items
 from ppdm_sql.rewrite.macros import write_out
 from ppdm_sql.rewrite.names import ANSWERED, refuse_correlated
-from ppdm_sql.rewrite.parse import Parameters, bind_parameters, known_parameters, number_placeholders, parse
+from ppdm_sql.rewrite.parse import Parameters, bind_parameters, known_parameters, parse
 from ppdm_sql.rewrite.passes import AGGREGATE, UNDERSTAND, run
 from ppdm_sql.rewrite.plan import Plan, make_plan
 from ppdm_sql.rewrite.query import Query
@@ -33,13 +33,17 @@ from ppdm_sql.rewrite.settings import Settings
 from ppdm_sql.rewrite.shape import check_rows, is_aggregate, touches_perturbed
 from ppdm_sql.rewrite.small_domains import in_parts, parted, plan_parts
 from ppdm_sql.session import Session
+from ppdm_sql.statement_text import check_whole_databases, prepared_inside, read, statement_inside, words_of
+from ppdm_sql.touching import READERS, file_name, is_database_file
 
 SCANS = re.compile(r"\bpython_scan_all_frames\b", re.IGNORECASE)
-EXPLAIN = re.compile(r"\s*EXPLAIN\s+(?:ANALYZE\s+)?(?=SELECT\b|FROM\b|WITH\b|\()", re.IGNORECASE)
+REMEDIES = {
+    "explain": "Use con.explain(..) or ppdm-sql explain.",
+    "prepare": "Give parameters to con.execute(sql, parameters).",
+    "execute": "Give parameters to con.execute(sql, parameters).",
+}
 GENERATED = ("ppdm_scan", "ppdm_groups", "ppdm_sloped", "ppdm_rows", "ppdm_parts")
 """Names that only our own statements give."""
-
-READERS = (exp.Query, exp.Describe, exp.Show, exp.Summarize)
 
 
 @dataclass(frozen=True)
@@ -76,9 +80,10 @@ def _understand(
 ) -> Statement:
     if SCANS.search(sql):
         raise QueryError("python_scan_all_frames would let SQL read the variables of ppdm_sql itself: it stays off.")
-    tree = parse(number_placeholders(sql))
-    if tree is None or isinstance(tree, exp.Command):
+    tree = read(sql)
+    if tree is None:
         return _unread(session, engine, sql)
+    check_whole_databases(sql, session.catalog(engine.con))
     as_is = Statement(sql, "touches no release: runs in DuckDB as it is", reads_only=isinstance(tree, READERS))
     touched = session.releases(engine.con, known_parameters(tree, parameters))
     if not touched or isinstance(tree, exp.Describe | exp.Use | exp.Detach):
@@ -239,15 +244,24 @@ def _shows_columns(select: exp.Select) -> bool:
 
 
 def _unread(session: Session, engine: EmbeddedEngine, sql: str) -> Statement:
-    """A statement that sqlglot keeps as text: let through unless it names a release."""
-    explained = EXPLAIN.match(sql)
-    inner = parse(sql[explained.end() :]) if explained else None
-    if inner is not None and not session.releases(engine.con, inner):
+    """A statement that is kept as text: let through where it is known that it leads to no release."""
+    con = engine.con
+    check_whole_databases(sql, session.catalog(con))
+    words = [word.folded for word in words_of(sql)]
+    first = words[0] if words else ""
+    if first == "show":  # tells names and types, or a setting
         return Statement(sql, "touches no release: runs in DuckDB as it is", reads_only=True)
-    if session.mentions_release(engine.con, sql):
-        remedy = "Use con.explain(..) or ppdm-sql explain." if explained else "Write it as a plain SELECT."
-        raise QueryError(f"this statement names a release in a form that cannot be checked: {remedy}")
-    return Statement(sql, "touches no release: runs in DuckDB as it is")
+    inside = prepared_inside(con, sql) if first == "execute" else statement_inside(sql)
+    if session.reads_release(con, sql if inside is None else inside):
+        raise QueryError(
+            f"this {first.upper()} reads or changes a release, or could, in a form that cannot be checked: "
+            f"{REMEDIES.get(first, 'Write it as a plain SELECT.')}"
+        )
+    return Statement(
+        sql,
+        "touches no release: runs in DuckDB as it is",
+        reads_only=first == "explain" and "analyze" not in words,
+    )
 
 
 def _without_perturbed(query: Query, select: exp.Select) -> exp.Select:
@@ -286,7 +300,7 @@ def _check_volatile(sql: str, tree: exp.Expr, volatile: frozenset[str]) -> None:
 def _check_kind(sql: str, tree: exp.Expr, table: exp.Table, manifest: Manifest | None) -> None:
     name = table.sql(dialect="duckdb")
     where = place(sql, table)
-    if manifest is None and isinstance(table.this, exp.Func):
+    if manifest is None and (isinstance(table.this, exp.Func) or is_database_file(file_name(table))):
         raise Unsupported(
             f"Unsupported: {name} ({where}) reads a release or could: functions that take a table, SQL or a file's "
             "name cannot all be looked into. Name the release, or the file as plain text, in FROM."
@@ -296,4 +310,5 @@ def _check_kind(sql: str, tree: exp.Expr, table: exp.Table, manifest: Manifest |
             f"Unsupported: SUMMARIZE {name} ({where}) would read perturbed values as true ones. Count ranges instead."
         )
     if not isinstance(tree, exp.Query):
-        raise Unsupported(f"Unsupported: {tree.key.upper()} on the release {name} ({where}): a release is only read.")
+        kind = "TRUNCATE" if isinstance(tree, exp.TruncateTable) else tree.key.upper()
+        raise Unsupported(f"Unsupported: {kind} on the release {name} ({where}): a release is only read.")

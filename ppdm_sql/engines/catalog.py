@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import duckdb
@@ -74,8 +74,8 @@ class Catalog:
 
     @property
     def names(self) -> frozenset[str]:
-        """Every name behind which perturbed values stand."""
-        return frozenset(key[2] for key in self.releases) | self.readers
+        """Every name behind which perturbed values stand, and that of the table with the manifests."""
+        return frozenset(key[2] for key in self.releases) | self.readers | {MANIFEST_TABLE}
 
 
 def read_catalog(con: duckdb.DuckDBPyConnection, extra: Mapping[Name, Manifest]) -> Catalog:
@@ -181,15 +181,16 @@ def _body(definition: str) -> str:
     return text.split(" as ", maxsplit=1)[1] if text.startswith("create") and " as " in text else text
 
 
-def parquet_manifest(con: duckdb.DuckDBPyConnection, path: str) -> Manifest | None:
-    """The manifest in the metadata of a Parquet file, or of all the files of a glob; None where there is none."""
+def parquet_manifest(con: duckdb.DuckDBPyConnection, path: str | Sequence[str]) -> Manifest | None:
+    """The manifest in the metadata of a Parquet file, or of all files of a glob or list; None where there is none."""
+    paths = quote_text(path) if isinstance(path, str) else f"[{', '.join(map(quote_text, path))}]"
     key = f"decode(key) = {quote_text(METADATA_KEY)}"
     try:
         with con.cursor() as aside:  # a failed look must not end a transaction of the connection
             rows = aside.execute(
-                f"SELECT value FROM parquet_kv_metadata({quote_text(path)}) WHERE {key} GROUP BY file_name, value"
+                f"SELECT value FROM parquet_kv_metadata({paths}) WHERE {key} GROUP BY file_name, value"
             ).fetchall()
-            counted = f"SELECT count(*) FROM parquet_file_metadata({quote_text(path)})"
+            counted = f"SELECT count(*) FROM parquet_file_metadata({paths})"
             files = aside.execute(counted).fetchall() if rows else []
     except duckdb.Error:
         return None
