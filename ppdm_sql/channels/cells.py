@@ -44,12 +44,13 @@ class Runs:
 class Cells:
     """The cells of a column; where labels tell them apart, those of each cell (one array a label).
 
-    `runs` says where they lie, for a column with noise.
+    `runs` says where they lie, for a column with noise; `blurred` is a condition on single values, which noise hides.
     """
 
     cells: tuple[Cell, ...]
     labels: tuple[Any, ...] = ()
     runs: Runs | None = None
+    blurred: Any = None
 
 
 @dataclass(frozen=True)

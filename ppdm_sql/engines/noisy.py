@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 from sqlglot import exp
 
 from ppdm_sql.channels.cells import Cell, Cells, Runs
 from ppdm_sql.engines.measure import TRUTH
+from ppdm_sql.engines.noisy_comparisons import Comparisons, meetings
 from ppdm_sql.engines.quoting import quote_name
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.policy.noise import NoisyColumn
@@ -38,14 +40,26 @@ def measure_noisy(
     low, high = found["low"] or 0.0, found["high"] or 0.0
     beyond = 0.0 if labels else BEYOND * column.deviation
     first, count, units, scale = _points(column, low - beyond, high + beyond)
-    point = f"(i + {first}) * {units!r}::DOUBLE / {10.0**scale!r}::DOUBLE"
-    told = _told(terms, labels)
+    spacing = units / 10.0**scale
+
+    def point(place: str) -> str:
+        return f"({place} + {first}) * {units!r}::DOUBLE / {10.0**scale!r}::DOUBLE"
+
+    line = f"SELECT i AS ppdm_i, {point('i')} AS {name} FROM range({count}) AS t(i)"
+    comparisons = Comparisons(column.narrowest)
+    for term in (*terms, *labels):
+        comparisons.read(term)
+    told = _told(comparisons.terms[: len(terms)], comparisons.terms[len(terms) :])
+    blurred = _blurred(table, line, comparisons) if spacing < column.narrowest else None
+    met = "" if column.unit is not None and spacing <= float(column.unit) else _met(table, line, comparisons, point)
     names = ", ".join(["ppdm_truth", *(f"ppdm_l{i}" for i in range(len(labels)))])
     runs = table(
-        f"WITH ppdm_points AS (SELECT i AS ppdm_i, {point} AS {name} FROM range({count}) AS t(i)), "
-        f"ppdm_told AS (SELECT ppdm_i, {told} FROM ppdm_points) "
-        f"SELECT * FROM (SELECT *, ROW({names}) IS DISTINCT FROM lag(ROW({names})) OVER (ORDER BY ppdm_i) AS ppdm_new "
-        f"FROM ppdm_told) WHERE ppdm_new OR ppdm_i = 0 ORDER BY ppdm_i LIMIT {MAX_RUNS + 1}"
+        f"WITH ppdm_points AS (SELECT *, NULL AS ppdm_which, NULL::DOUBLE AS ppdm_met FROM ({line}){met}), "
+        f"ppdm_told AS (SELECT ppdm_i, {told} FROM ({_compared('ppdm_points', comparisons)})) "
+        f"SELECT * FROM (SELECT *, lag(ppdm_i) OVER near AS ppdm_before, "
+        f"ROW({names}) IS DISTINCT FROM lag(ROW({names})) OVER near AS ppdm_new "
+        f"FROM ppdm_told WINDOW near AS (ORDER BY ppdm_i)) "
+        f"WHERE ppdm_new OR ppdm_before IS NULL ORDER BY ppdm_i LIMIT {MAX_RUNS + 1}"
     )
     if runs.num_rows > MAX_RUNS:
         text = [*labels, *terms][0].sql(dialect="duckdb")
@@ -53,12 +67,55 @@ def measure_noisy(
             f"Unsupported: {text}: it cuts {column.name}, which has Gaussian noise, into more than {MAX_RUNS:,} "
             "stretches. Use coarser ranges."
         )
-    parts = [runs.drop_columns(["ppdm_i", "ppdm_new"])]
+    starts, ends = (runs.column(name).to_pylist()[1:] for name in ("ppdm_i", "ppdm_before"))
+    parts = [runs.drop_columns(["ppdm_i", "ppdm_before", "ppdm_new"])]
     if column.nulls == "keep":
-        parts.append(table(f"SELECT {told} FROM (SELECT CAST(NULL AS DOUBLE) AS {name})"))
-    spacing = units / 10.0**scale
-    bounds = tuple((first + i - 0.5) * spacing for i in runs.column("ppdm_i").to_pylist()[1:])
-    return _cells(pa.concat_tables(parts, promote_options="permissive"), runs.num_rows, bounds, (low, high))
+        null = f"SELECT CAST(NULL AS DOUBLE) AS {name}, NULL AS ppdm_which, NULL::DOUBLE AS ppdm_met"
+        parts.append(table(f"SELECT {told} FROM ({_compared(f'({null})', comparisons)})"))
+    bounds = tuple((first + (a + b) / 2) * spacing for a, b in zip(starts, ends, strict=True))
+    cells = _cells(pa.concat_tables(parts, promote_options="permissive"), runs.num_rows, bounds, (low, high))
+    return replace(cells, blurred=blurred)
+
+
+def _compared(points: str, comparisons: Comparisons) -> str:
+    """The points with every expression that is compared, which at some points is what it is compared with."""
+    columns = "".join(
+        f", CASE WHEN ppdm_which = {i} THEN ppdm_met ELSE {text} END AS {name}"
+        for i, (text, name) in enumerate(comparisons.names())
+    )
+    return f"SELECT *{columns} FROM {points}"
+
+
+def _blurred(table: Callable[[str], pa.Table], line: str, comparisons: Comparisons) -> exp.Expr | None:
+    """A condition that tells values apart which differ between all neighbours somewhere on the line."""
+    for operand, condition in comparisons.identified:
+        shown = f"SELECT ppdm_i, ({operand.sql(dialect='duckdb')}) AS x FROM ({line})"
+        near = "lag(x) OVER (ORDER BY ppdm_i) AS a, lead(x) OVER (ORDER BY ppdm_i) AS b"
+        differs = "x IS DISTINCT FROM a AND x IS DISTINCT FROM b"
+        single = f"SELECT 1 FROM (SELECT x, {near} FROM ({shown})) WHERE {differs} LIMIT 1"
+        if table(single).num_rows:
+            return condition
+    return None
+
+
+def _met(table: Callable[[str], pa.Table], line: str, comparisons: Comparisons, point: Callable[[str], str]) -> str:
+    """Further points: where an expression is exactly what it is compared with."""
+    rows: list[str] = []
+    shown = ", ".join(f"TRY_CAST({text} AS DOUBLE) AS {name}" for text, name in comparisons.names())
+    if not shown:
+        return ""
+    values = table(f"SELECT {shown} FROM ({line}) ORDER BY ppdm_i")
+    for number, constants in enumerate(comparisons.compared.values()):
+        listed = ", ".join(f"(TRY_CAST({text} AS DOUBLE))" for text in dict.fromkeys(constants))
+        known = table(f"SELECT x FROM (VALUES {listed}) AS t(x)").column("x")
+        places, met = meetings(*(array.to_numpy().astype(float) for array in (values.column(number), known)))
+        rows += [
+            f"({place!r}::DOUBLE, {number}, {value!r}::DOUBLE)"
+            for place, value in zip(places.tolist(), met.tolist(), strict=True)
+        ]
+    if not rows:
+        return ""
+    return f" UNION ALL SELECT i, {point('i')}, which, met FROM (VALUES {', '.join(rows)}) AS t(i, which, met)"
 
 
 def _points(column: NoisyColumn, low: float, high: float) -> tuple[int, int, float, int]:

@@ -14,6 +14,9 @@ from ppdm_sql.policy.model import ColumnPolicy
 
 INDEPENDENT, DATA, DECLARED = "independent", "data", "declared"
 MAX_SCALE = 15
+NARROWEST = 0.5
+"""The width of the narrowest range that can be counted, in standard deviations of the noise."""
+
 MAX_NOISE, MIN_NOISE, MAX_DIGITS = 1e6, 1e-6, 15
 
 
@@ -93,6 +96,11 @@ class NoisyColumn(PerturbedColumn):
     def deviation(self) -> float:
         """The standard deviation of the noise, rounding left out."""
         return math.sqrt(self.noise) * self.spread
+
+    @property
+    def narrowest(self) -> float:
+        """The width of a range below which nothing can be said of it."""
+        return NARROWEST * self.deviation
 
     @property
     def units(self) -> tuple[int, int]:

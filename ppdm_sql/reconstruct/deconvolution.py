@@ -60,13 +60,18 @@ class Smooth:
     early: Array
 
 
+POINT = 0.01
+"""Stretches that are narrower than this, in deviations, are points, which hold no bin."""
+
+
 def make_bins(bounds: Sequence[float], low: float, high: float, deviation: float) -> Bins:
     """Cut the stretches between `bounds` into bins of about a quarter of a deviation.
 
     Parameters
     ----------
     bounds : sequence of float
-        Where a stretch ends and the next begins, in order; there is one stretch more. They are edges of bins.
+        Where a stretch ends and the next begins, in order; there is one stretch more. They are edges of bins, but for
+        a stretch that is hardly more than a point only one of its ends is.
     low, high : float
         The smallest and largest noisy number: hardly an original lies beyond, and it is as well placed at the ends.
     deviation : float
@@ -81,7 +86,10 @@ def make_bins(bounds: Sequence[float], low: float, high: float, deviation: float
     high = max([high, *(bound + deviation for bound in bounds), low + BIN * deviation])
     width = max(BIN * deviation, (high - low) / MAX_BINS)
     edges, run = [low], []
-    for number, (start, stop) in enumerate(zip([low, *bounds], [*bounds, high], strict=True)):
+    for number, stop in enumerate([*bounds, high]):
+        start = edges[-1]
+        if 0 < number < len(bounds) and stop - start < POINT * deviation:
+            continue  # both of its ends are one bound: `< 40` and `<= 40`
         parts = max(1, round((stop - start) / width))
         edges += [start + (stop - start) * part / parts for part in range(1, parts)] + [stop]
         run += [number] * parts

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from sqlglot import exp
 
 from ppdm_sql.policy.noise import NoisyColumn
@@ -49,6 +51,17 @@ def check_ranges(query: Query) -> None:
             f"{name} has Gaussian noise, and no unbiased estimate, or single statement, counts a range of it.",
             "Use SET ppdm_method = 'auto'.",
         )
+
+
+def refuse_blurred(sql: str, node: exp.Expr, column: NoisyColumn) -> NoReturn:
+    """Refuse what the noise hides."""
+    refuse(
+        sql,
+        node,
+        f"{column.name} has Gaussian noise of standard deviation {column.deviation:.4g}, which hides single values, "
+        "and ranges much narrower than itself.",
+        f"Use ranges and groups that are at least {column.narrowest:.4g} wide.",
+    )
 
 
 def _first(axis: QueryAxis) -> exp.Expr:

@@ -18,7 +18,7 @@ from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.rewrite.formula import FALSE, TRUE, All, Atom, Formula, Some, axes_of, simplify
 from ppdm_sql.rewrite.memberships import asked_item
 from ppdm_sql.rewrite.noise import Powers
-from ppdm_sql.rewrite.noisy_ranges import DECONVOLUTION, check_ranges
+from ppdm_sql.rewrite.noisy_ranges import DECONVOLUTION, check_ranges, refuse_blurred
 from ppdm_sql.rewrite.planned_axis import BasketAxis, JointAxis, PlannedAxis
 from ppdm_sql.rewrite.query import Condition, Junction, Query, QueryAxis, Total, Value
 
@@ -156,6 +156,8 @@ def make_plan(query: Query, engine: Measuring) -> Plan:
             axes.append(_basket_axis(axis, axis.basket))
         elif isinstance(axis.column, NoisyColumn):
             stretches = engine.measure_noisy(axis.column, axis.terms, axis.labels, query.table)
+            if stretches.blurred is not None:
+                refuse_blurred(query.sql, stretches.blurred, axis.column)
             channel = Axis(1.0, (1.0,) * len(stretches.cells))
             parts = (axis.labels, stretches.labels, axis.column, stretches.runs)
             axes.append(PlannedAxis(channel, stretches.cells, axis.terms, None, (), *parts))

@@ -10,12 +10,9 @@ import numpy.typing as npt
 from sqlglot import exp
 
 from ppdm_sql.rewrite.formula import target_tensor
+from ppdm_sql.rewrite.noisy_ranges import refuse_blurred
 from ppdm_sql.rewrite.plan import Plan
 from ppdm_sql.rewrite.planned_axis import PlannedAxis
-from ppdm_sql.rewrite.refuse import refuse
-
-NARROWEST = 0.5
-"""The width of a range, in standard deviations of the noise, below which nothing can be said of it."""
 
 Flags = npt.NDArray[np.bool_]
 
@@ -27,18 +24,12 @@ def check_widths(plan: Plan) -> None:
     axis = plan.axes[number]
     column, runs = axis.noisy, axis.runs
     assert column is not None and runs is not None
-    least = NARROWEST * column.deviation
+    least = column.narrowest * (1 - 1e-9)
     for counted in _counted(plan, number):
         changes = [place for place in range(1, len(runs.cell)) if counted[place] != counted[place - 1]]
         for one, other in itertools.pairwise(changes):
-            if runs.bounds[other - 1] - runs.bounds[one - 1] < least * (1 - 1e-9):
-                refuse(
-                    plan.query.sql,
-                    _changing(axis, one),
-                    f"{column.name} has Gaussian noise of standard deviation {column.deviation:.4g}, which hides "
-                    "single values, and ranges much narrower than itself.",
-                    f"Use ranges and groups that are at least {least:.4g} wide.",
-                )
+            if runs.bounds[other - 1] - runs.bounds[one - 1] < least:
+                refuse_blurred(plan.query.sql, _changing(axis, one), column)
 
 
 def outcomes_of(plan: Plan, axis: PlannedAxis) -> list[str]:
