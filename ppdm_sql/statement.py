@@ -32,6 +32,7 @@ from ppdm_sql.rewrite.scopes import in_sight, with_query
 from ppdm_sql.rewrite.settings import Settings
 from ppdm_sql.rewrite.shape import check_rows, is_aggregate, touches_perturbed
 from ppdm_sql.rewrite.small_domains import in_parts, parted, plan_parts
+from ppdm_sql.rewrite.union_intervals import align_intervals
 from ppdm_sql.session import Session
 from ppdm_sql.statement_text import check_whole_databases, prepared_inside, read, statement_inside, words_of
 from ppdm_sql.touching import READERS, file_name, is_database_file
@@ -115,6 +116,7 @@ class _Rewriting:
             tree = replacement if select is tree else tree
             if replacement is not select and select is not tree:
                 select.replace(replacement)
+        align_intervals(tree)
         why = "reads rows: they are the release's own, perturbed"
         if self.plans:
             why = "reconstructed"

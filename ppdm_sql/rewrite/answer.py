@@ -37,6 +37,7 @@ from ppdm_sql.rewrite.scan import (
     typed,
 )
 from ppdm_sql.rewrite.shape import PPDM_FUNCTIONS
+from ppdm_sql.rewrite.union_intervals import END
 
 UNGROUPED = "it must appear in GROUP BY, or inside an aggregate."
 
@@ -255,4 +256,7 @@ class _Outer:
             return []
         if isinstance(error, exp.Literal):
             return []
-        return [named(low, f"{name}_low", quoted=True), named(high, f"{name}_high", quoted=True)]
+        ends = [named(low, f"{name}_low", quoted=True), named(high, f"{name}_high", quoted=True)]
+        for end in ends:
+            end.meta[END] = True
+        return ends

@@ -277,3 +277,14 @@ def test_several_parts_reconstructed_from_states_are_read_at_once_or_later(con):
     now, later = con.execute(sql).fetchall(), con.sql(sql)
     assert [row[0] for row in now] == ["false", "high", "low", "middle", "true"]
     assert later.fetchall() == now
+
+
+def test_intervals_beside_a_union_have_their_columns_in_every_member(con):
+    con.execute("SET ppdm_errors = 'columns'")
+    counted = "SELECT sex, count(*) AS n FROM people WHERE age > 30 GROUP BY sex"
+    ends = {sex: bounds for sex, *bounds in con.execute(counted).fetchall()}
+    for sql in (f"{counted} UNION ALL SELECT 'x', 6 ORDER BY 2", f"SELECT 'x', 6 UNION ALL ({counted}) ORDER BY 2"):
+        rows = con.execute(sql).fetchall()
+        assert [row[0] for row in rows] == ["x", *sorted(ends, key=lambda sex: ends[sex])]
+        assert {row[0]: list(row[1:]) for row in rows} == {"x": [6, 6, 6], **ends}
+    assert len(con.execute(f"{counted} EXCEPT SELECT 'x', 6").fetchall()[0]) == 2

@@ -54,10 +54,10 @@ CREATE TABLE copied AS SELECT * FROM people;
 --! error: Unsupported: CREATE on the release people
 --! case: a prepared statement
 PREPARE q AS SELECT avg(age) FROM people;
---! error: this statement names a release in a form that cannot be checked
+--! error: this PREPARE reads or changes a release, or could, in a form that cannot be checked
 --! case: DuckDB's own plan
 EXPLAIN ANALYZE SELECT count(*) FROM people WHERE age > 30;
---! error: this statement names a release in a form that cannot be checked: Use con.explain
+--! error: this EXPLAIN reads or changes a release, or could, in a form that cannot be checked: Use con.explain
 --! case: SQL in a string
 SELECT * FROM query('SELECT avg(age) FROM people');
 --! error: Unsupported: QUERY('SELECT avg(age) FROM people')
