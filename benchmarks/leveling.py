@@ -45,7 +45,7 @@ def _entry(key: bytes) -> Entry:
     policy = load_policy({"table": "t", "columns": {"x": column}})
     bound = bind(policy.columns[0], "SMALLINT")
     manifest = Manifest("t", ROWS, (ReleasedColumn("x", parse_type("SMALLINT"), bound),))
-    return entry_of(manifest, Path("r.parquet"), (), key, None, {})
+    return entry_of(manifest, Path("r.parquet"), (), key, None, {}, {"x": ""})
 
 
 def _seconds(

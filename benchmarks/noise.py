@@ -25,7 +25,7 @@ def of_many_copies(space: Workspace) -> Iterator[Result]:
     rows = position_blocks(0, ROWS)
     generator = np.random.default_rng(1)
     times = in_turns(
-        lambda: motions(LEVELS, key=KEY, table="t", column="c", rows=rows),
+        lambda: motions(LEVELS, key=KEY, table="t", column="c", blocks=rows),
         lambda: generator.standard_normal((COPIES, ROWS)),
         TURNS,
     )

@@ -12,6 +12,8 @@ from ppdm_sql.policy.fields import Fields
 from ppdm_sql.policy.model import ColumnPolicy, Policy
 from ppdm_sql.policy.types import SqlType
 
+OTHER_ROWS = "it had other rows or values then, and what replaces a value depends on all of them"
+
 
 @dataclass(frozen=True)
 class Description:
@@ -36,6 +38,9 @@ class Mechanism(ABC):
 
     level_keys: ClassVar[tuple[str, ...]] = ()
     """What may differ, of what a manifest holds, between two releases of one key that are coupled all the same."""
+
+    besides: ClassVar[str] = "its values were of another kind then"
+    """What was another at an earlier release with other coins, where all that a manifest holds is alike."""
 
     @abstractmethod
     def parse(self, name: str, raw: Mapping[str, Any], *, has_levels: bool) -> ColumnPolicy:

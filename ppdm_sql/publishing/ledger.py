@@ -34,15 +34,22 @@ from ppdm_sql.policy.mechanisms import MECHANISMS
 from ppdm_sql.policy.types import UNKNOWN
 from ppdm_sql.publishing.ledger_file import Record, damaged, open_journal, read_records
 
-FORMAT = 1
+FORMAT = 2
+"""Releases of format 1 drew coins that knew nothing of the value: nothing can be coupled with them any more."""
 ENDING = ".ledger"
+
+
+class OlderFormat(Exception):
+    """A line of a format whose coins cannot be found again."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One release: `columns` has a manifest's words for each perturbed column, `adopted` retentions of older copies.
+    """One release.
 
-    Where it is not `confirmed`, a crash kept the ledger from knowing whether it is in place.
+    `columns` has a manifest's words for each perturbed column, `coins` a fingerprint of the address of its coins, which
+    is the same for copies that are levels of one path and no others, and `adopted` the levels of older copies. Where it
+    is not `confirmed`, a crash kept the ledger from knowing whether it is in place.
     """
 
     table: str
@@ -55,18 +62,17 @@ class Entry:
     key: str = ""
     source: str | None = None
     adopted: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    coins: Mapping[str, str] = field(default_factory=dict)
     id: str = ""
     confirmed: bool = True
 
     @property
     def couples(self) -> str:
         """The same for releases all of whose columns are coupled: what a reader may pass over without a closer look."""
-        columns = {
-            name.casefold(): {k: v for k, v in words.items() if k not in MECHANISMS[words["mechanism"]].level_keys}
-            for name, words in self.columns.items()
-        }
-        adopted = {name.casefold(): found for name, found in self.adopted.items()}
-        told = [self.table.casefold(), self.identity, self.key, columns, adopted]
+        columns = {name.casefold(): self.coins.get(name) for name in self.columns}
+        if None in columns.values():
+            return secrets.token_hex(8)  # nothing is known of the coins: like no other
+        told = [self.table.casefold(), self.identity, self.key, columns]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
 
     def to_json(self) -> str:
@@ -78,6 +84,7 @@ class Entry:
             **self.__dict__,
             "columns": dict(self.columns),
             "adopted": dict(self.adopted),
+            "coins": dict(self.coins),
         }
         del body["confirmed"]  # a line of its own says so
         return json.dumps(body, ensure_ascii=False)
@@ -86,7 +93,10 @@ class Entry:
     def from_json(line: str) -> Entry:
         """Read a line; any error of a built-in kind says that it is damaged."""
         body = json.loads(line)
-        if body.pop("ppdm_ledger") != FORMAT:
+        written = body.pop("ppdm_ledger")
+        if isinstance(written, int) and written < FORMAT:
+            raise OlderFormat
+        if written != FORMAT:
             raise ValueError("a later format")
         body.pop("couples")  # it follows from the rest
         adopted = {name: tuple(found) for name, found in body.pop("adopted").items()}
@@ -136,15 +146,19 @@ def entry_of(
     key: bytes,
     source: str | None,
     adopted: Mapping[str, tuple[float, ...]],
+    coins: Mapping[str, str],
 ) -> Entry:
-    """What the ledger will say of a release."""
+    """What the ledger will say of a release; `coins` has what its perturbers say of the columns' coins."""
     columns = {c.name: _words(c) for c in manifest.columns if c.perturbed is not None}
     named = tuple(sorted(name.casefold() for name in identity))
     when = datetime.now(UTC).isoformat(timespec="seconds")
     print_of = fingerprint(key)
     origin = None if source is None else subkey(key, "ledger source", source).hex()[:16]
     release = (manifest.table, str(to), columns, named, manifest.level, manifest.rows, when)
-    return Entry(*release, print_of, origin, dict(adopted), secrets.token_hex(8))
+    address = ("ledger coins", manifest.table.casefold())
+    prints = {name: subkey(key, *address, name.casefold(), said).hex()[:16] for name, said in coins.items()}
+    known = {name: prints[name] for name in columns if name in prints}
+    return Entry(*release, print_of, origin, dict(adopted), known, secrets.token_hex(8))
 
 
 def fingerprint(key: bytes) -> str:
@@ -168,8 +182,9 @@ def recording(path: Path | None, entry: Entry, aside: Path, *, independent: bool
         yield
         return
     with open_journal(path) as journal:
+        earlier = _entries(path, journal.records, entry)
         if not independent:
-            check_coupled(entry, _entries(path, journal.records, entry))
+            check_coupled(entry, earlier)
         journal.intend(entry.to_json())
         try:
             yield
@@ -190,6 +205,12 @@ def _entries(path: Path, records: Sequence[Record], beside: Entry | None) -> lis
     looked_at = [record for record in records if coupled is None or coupled not in record.line]
     try:
         return [replace(Entry.from_json(record.line), confirmed=record.confirmed) for record in looked_at]
+    except OlderFormat:
+        raise KeyFileError(
+            f"ledger {str(path)!r} is of an older version, whose releases drew other coins: no release can be coupled "
+            "with them any more. Keep it with its key, and publish with a new key: then old and new releases are "
+            "independent, and what they tell of a row adds up."
+        ) from None
     except (ValueError, TypeError, LookupError, AttributeError):
         raise damaged(path) from None
 
@@ -214,18 +235,22 @@ def uncoupled(entry: Entry, other: Entry, name: str) -> str | None:
         return f"the table was called {other.table!r} then"
     if entry.identity != other.identity:
         return "rows were named by other columns then"
+    coins = entry.coins.get(name)
+    if coins is not None and coins == other.coins.get(there):
+        return None
     one, before = dict(entry.columns[name]), dict(other.columns[there])
+    mechanism = MECHANISMS[one["mechanism"]]
     if one["mechanism"] != before["mechanism"]:
         return f"its mechanism was {before['mechanism']!r} then"
-    for key in MECHANISMS[one["mechanism"]].level_keys:
+    for key in mechanism.level_keys:
         one.pop(key, None)
         before.pop(key, None)
     different = [key for key in sorted({*one, *before}) if one.get(key) != before.get(key)]
     if different:
         return f"its {different[0]} was another then"
-    if entry.adopted.get(name, ()) != other.adopted.get(there, ()):
+    if entry.adopted or other.adopted:
         return "other copies were adopted then"
-    return None
+    return None if coins is None else mechanism.besides
 
 
 def added_up(entries: Sequence[Entry]) -> dict[str, float]:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from ppdm_udfs import NullFound, OutsideDomain, RowError
+from ppdm_udfs import KeyedRows, NullFound, OutsideDomain, RowError, keyed_rows
 
 from ppdm_sql.errors import SourceError
 from ppdm_sql.policy import PerturbedColumn
@@ -25,8 +25,21 @@ class Rows:
     table: str
     key: bytes = field(repr=False)
     blocks: npt.NDArray[np.uint64]
+    keyed: KeyedRows = field(repr=False)
     before: int = 0
     threads: int | None = None
+
+    @staticmethod
+    def of(
+        where: str,
+        table: str,
+        key: bytes,
+        blocks: npt.NDArray[np.uint64],
+        before: int = 0,
+        threads: int | None = None,
+    ) -> Rows:
+        """Rows by their identities, which are encrypted once for all columns."""
+        return Rows(where, table, key, blocks, keyed_rows(blocks, len(blocks), key=key, table=table), before, threads)
 
 
 class Perturber(ABC):
@@ -54,6 +67,13 @@ class Perturber(ABC):
 
     def check(self, where: str) -> None:  # noqa: B027 - few mechanisms have anything to check
         """What only all rows together tell."""
+
+    def coins(self) -> Mapping[int, str]:
+        """By place, what the addresses of the columns' coins say of the mechanism, where it is known by now.
+
+        Two releases of a column are levels of one path where this is the same for both, and independent where not.
+        """
+        return {}
 
     def kinds(self) -> Mapping[int, pa.DataType]:
         """The Arrow types of the columns that are released in another one than they come in, by their place."""

@@ -89,6 +89,11 @@ class Perturbation:
         columns = (replace(c, perturbed=found.get(i, c.perturbed)) for i, c in enumerate(self._layout.columns))
         return replace(self._layout, columns=tuple(columns))
 
+    def coins(self) -> dict[str, str]:
+        """By column, what the addresses of its coins say of its mechanism."""
+        found = {place: words for perturber in self._perturbers for place, words in perturber.coins().items()}
+        return {self._layout.columns[place].name: words for place, words in found.items()}
+
     def _check_rows(self, rows: int) -> None:
         if self._read is not None and self._read != rows:
             raise SourceError(
@@ -99,7 +104,7 @@ class Perturbation:
 
     def _rows(self, batch: pa.RecordBatch, before: int) -> Rows:
         blocks = self._blocks(batch.columns[len(self._layout.columns) :], before, batch.num_rows)
-        return Rows(self._where, self._table, self._key, blocks, before)
+        return Rows.of(self._where, self._table, self._key, blocks, before)
 
     def _blocks(self, identity: list[pa.Array], before: int, count: int) -> npt.NDArray[np.uint64]:
         if not identity:

@@ -100,11 +100,13 @@ def publish(
             readings.check(perturbers)
             with _key(key) as secret, _bar(progress, declared.table, opened.rows, perturbers) as bar:
                 changing, adopted = adopting(perturbers, copies, layout, declared, secret)
-                if not independent and recorded is not None:  # again at the end, for others may publish meanwhile
-                    foreseen = _foreseen(declared, layout, types, level)
-                    entry = entry_of(foreseen, target, declared.identity, secret, _origin(source), adopted)
-                    check_coupled(entry, read_ledger(recorded, beside=entry))
                 work = Perturbation(opened.where, layout, changing, secret, declared.table, target.parent)
+                if recorded is not None:  # again at the end, for others may publish meanwhile
+                    named = (declared.identity, secret, _origin(source), adopted, work.coins())
+                    foreseen = entry_of(_foreseen(declared, layout, types, level), target, *named)
+                    earlier = read_ledger(recorded, beside=foreseen)
+                    if not independent:
+                        check_coupled(foreseen, earlier)
                 with work:
                     readings.look(work, bar.update)
                     run(
@@ -117,7 +119,8 @@ def publish(
                 columns = _released_columns(work.layout(), types)
                 manifest = manifest_of(declared, secret, work.rows, columns, level)
                 finished = on_disk(writer.finish(manifest), target)
-                entry = entry_of(manifest, target, declared.identity, secret, _origin(source), adopted)
+                named = (declared.identity, secret, _origin(source), adopted, work.coins())
+                entry = entry_of(manifest, target, *named)
                 with recording(recorded, entry, finished, independent=independent):
                     put_in_place(finished, target)
     return manifest

@@ -133,7 +133,7 @@ def _perturbing(table: str, function: ViewFunction, key: bytes) -> Callable[...,
     def values(array: pa.ChunkedArray, *identity: pa.ChunkedArray) -> pa.Array:
         try:
             rows = row_blocks(identity, key, table)
-            return perturber(array.type).values(array, Rows(f"view {table!r}", table, key, rows, threads=1))
+            return perturber(array.type).values(array, Rows.of(f"view {table!r}", table, key, rows, threads=1))
         except RowError as error:
             reason = error.reason
         raise SourceError(f"view {table!r}, column {column.name!r}: the original now has rows {reason}.")

@@ -65,7 +65,7 @@ def attacked(noise, magnitudes, law, originals):
 def kernel_noise(magnitudes, count, table="t"):
     triangle = factor(COVARIANCE)
     rows = position_blocks(0, count)
-    places = np.stack([motions(magnitudes, key=KEY, table=table, column=c, rows=rows) for c in "ab"], axis=-1)
+    places = np.stack([motions(magnitudes, key=KEY, table=table, column=c, blocks=rows) for c in "ab"], axis=-1)
     return places @ triangle.T
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from ppdm_udfs import factor, motions, row_blocks
+from ppdm_udfs import Gaussian, Step, factor, joint_noise, row_blocks
 
 import ppdm_sql
 from ppdm_sql.errors import PolicyError, SourceError
@@ -65,8 +65,8 @@ def test_the_kernel_is_what_publishes_and_the_order_of_columns_does_not_matter(t
     released = read(tmp_path / "r.parquet")
     assert released.equals(read(tmp_path / "s.parquet"))
     rows = row_blocks([pa.array(np.arange(20_000))], KEY, "t")
-    paths = np.stack([motions([0.5], key=KEY, table="t", column=c, rows=rows)[0] for c in "ab"])
-    noise = np.array(manifest.perturbed[1].weights) @ paths
+    kernels = [Gaussian(c.noise, c.columns, c.weights, Step(*c.units)) for c in manifest.perturbed]
+    noise = joint_noise([table()["a"], table()["b"]], kernels, key=KEY, table="t", rows=rows)[1]
     assert np.abs(released["b"].to_numpy() - table()["b"].to_numpy() - noise).max() < 0.0501
 
 

@@ -20,13 +20,13 @@ KEY = bytes(range(32))
 
 
 def path(magnitudes, count, column="c", table="t", first=0, **more):
-    return motions(magnitudes, key=KEY, table=table, column=column, rows=position_blocks(first, count), **more)
+    return motions(magnitudes, key=KEY, table=table, column=column, blocks=position_blocks(first, count), **more)
 
 
 def reference(time, row, column="c"):
     """The definition, one row at a time, with nothing shared but the derivation of keys."""
     block = int(row[0]).to_bytes(8, "little") + int(row[1]).to_bytes(8, "little")
-    key = algorithms.AES(subkey(KEY, "noise", "t", column, time.digits, time.power))
+    key = algorithms.AES(subkey(KEY, "noise", "t", column, "", time.digits, time.power))
     word = int.from_bytes(Cipher(key, modes.ECB()).encryptor().update(block)[:8], "little")  # noqa: S305
     number = -NormalDist().inv_cdf(((word % 2**63) + 0.5) / 2**64) * (-1 if word >= 2**63 else 1)
     before, after = parents(time)
@@ -70,11 +70,11 @@ def test_places_follow_their_definition():
 def test_places_never_change():
     found = path([1.0, 0.5, 0.25, 10.0, 0.037], 3)
     golden = [
-        ["-0x1.e06b20c5ef19ap-1", "-0x1.85f477f80b4dep-3", "-0x1.869c9f3c0b3cbp+0"],
-        ["-0x1.a3491219914d8p-2", "-0x1.0d3b19a65cc88p-7", "-0x1.ee22a92cf96b6p-2"],
-        ["0x1.ebdaee775ecaap-4", "-0x1.e5f6b9dd05c22p-2", "-0x1.1e8678b865594p-6"],
-        ["-0x1.84d3aee8e9e2bp+2", "0x1.fd9f605fef400p+0", "-0x1.d58344f82ab05p+0"],
-        ["-0x1.e32eed1d5fbc6p-4", "0x1.3db0f33ca9cf0p-6", "0x1.301192c7c08bap-10"],
+        ["-0x1.0adc167ee6d5ep-5", "-0x1.3cb16e9d53a59p-3", "-0x1.3d319d0195605p+0"],
+        ["0x1.d7776affba451p-2", "-0x1.3d748b5fe6dd6p-2", "0x1.2dc3da73806d8p-3"],
+        ["0x1.472c2df199750p-3", "-0x1.29061a43f3a77p-2", "0x1.f1b7e6b938ea1p-2"],
+        ["0x1.ce84c5a1f935ap+1", "0x1.dbc37d5120f05p+2", "0x1.11cbf1f21e736p+1"],
+        ["0x1.c5ef4dc101117p-4", "0x1.0b8fe331e0466p-2", "-0x1.522762f7f9474p-3"],
     ]
     assert [[value.hex() for value in line] for line in found.tolist()] == golden
 
@@ -165,7 +165,7 @@ def test_what_is_not_a_magnitude_is_refused(magnitude):
 
 
 def test_the_key_matters_and_must_be_whole():
-    other = motions([1], key=hmac.digest(b"k", b"k", "sha256"), table="t", column="c", rows=position_blocks(0, 100))
+    other = motions([1], key=hmac.digest(b"k", b"k", "sha256"), table="t", column="c", blocks=position_blocks(0, 100))
     assert not np.isin(other, path([1], 100)).any()
     with pytest.raises(KernelError, match="32 bytes"):
-        motions([1], key=b"short", table="t", column="c", rows=position_blocks(0, 1))
+        motions([1], key=b"short", table="t", column="c", blocks=position_blocks(0, 1))

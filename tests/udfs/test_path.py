@@ -71,9 +71,11 @@ def aes(key, block):
 
 def reference_path(value, size, retain, identity, table="t", column="c"):
     """Say the format once more in plain Python: one block, one row, one draw at a time."""
+    row = aes(reference_subkey(KEY, "rows", table), identity.to_bytes(16, "little", signed=True))
+    held = (int.from_bytes(row, "little") ^ value).to_bytes(16, "little")
     reached, result = 1.0, value
     for number in itertools.count(1):
-        block = aes(reference_subkey(KEY, "draw", table, column, number), identity.to_bytes(16, "little", signed=True))
+        block = aes(reference_subkey(KEY, "draw", table, column, "some parameters", size, number), held)
         coin, replacement = (int.from_bytes(block[at : at + 8], "little") for at in (0, 8))
         reached *= (coin >> 11) * 2.0**-53
         if reached < retain:
@@ -90,7 +92,8 @@ def test_the_kernel_is_the_plain_python_path(size, retain, count):
     ids = rng.integers(-(2**62), 2**62, count)
     values = rng.integers(0, size, count).astype(np.uint64)
     rows = row_blocks([pa.array(ids)], KEY, "t")
-    got = perturb_indices(values, size, retain, key=KEY, table="T", column="C", rows=rows).tolist()
+    names = {"key": KEY, "table": "T", "column": "C", "parameters": "some parameters"}
+    got = perturb_indices(values, size, retain, rows=rows, **names).tolist()
     assert got == [
         reference_path(value, size, retain, identity)
         for value, identity in zip(values.tolist(), ids.tolist(), strict=True)
@@ -161,9 +164,9 @@ def test_golden_values():
 
 GOLDEN = {
     "subkey": "c9dfc3da5311c806299c25b1a9735b65eed1e9a4c5be20e9f183db3e38a18b97",
-    "0.3": [30, 30, 41, 30, 23, 41, 30, 60, 21, 78, 30, 30],
-    "0.05": [67, 70, 41, 30, 50, 74, 54, 34, 40, 58, 68, 76],
-    "text": ["b", "b", "a", "b", "a", "a", "b", "b", "a", "c", "b", "b"],
-    "real": [0.3, 0.3, 0.3, 0.3, 0.1, 0.3, 0.3, 0.6, 0.0, 0.9, 0.3, 0.3],
+    "0.3": [47, 30, 58, 30, 30, 30, 56, 23, 88, 33, 76, 85],
+    "0.05": [47, 30, 38, 42, 35, 30, 50, 51, 41, 70, 43, 87],
+    "text": ["c", "b", "b", "c", "c", "a", "b", "c", "b", "b", "b", "a"],
+    "real": [0.5, 0.3, 0.8, 0.3, 0.3, 0.5, 0.4, 0.3, 0.2, 0.3, 0.8, 0.5],
     "identity": "a43440e8ca93707dcd247e9ea4678a4a23147f09e9da5331e6a25fc685ff94e3",
 }

@@ -7,10 +7,11 @@ values for the same key.
 from ppdm_udfs.baskets import Randomized, SelectASize, SizeOperator, randomize
 from ppdm_udfs.bridge import Gap, bridge
 from ppdm_udfs.codes import Code, code_for
+from ppdm_udfs.coins import KeyedRows, keyed_rows
 from ppdm_udfs.domain import Grid, Values, decode, encode
 from ppdm_udfs.duckdb_functions import register
 from ppdm_udfs.errors import KernelError, NullFound, OutsideDomain, RowError
-from ppdm_udfs.gaussian import Gaussian, Step, add_noise, factor
+from ppdm_udfs.gaussian import Gaussian, Step, add_noise, factor, joint_noise, joint_parameters, noised
 from ppdm_udfs.identity import position_blocks, row_blocks
 from ppdm_udfs.keys import coin_fingerprint, subkey
 from ppdm_udfs.motion import motions
@@ -26,6 +27,7 @@ __all__ = [
     "Gaussian",
     "Grid",
     "KernelError",
+    "KeyedRows",
     "NullFound",
     "OutsideDomain",
     "Randomized",
@@ -44,7 +46,11 @@ __all__ = [
     "decode",
     "encode",
     "factor",
+    "joint_noise",
+    "joint_parameters",
+    "keyed_rows",
     "motions",
+    "noised",
     "perturb",
     "perturb_indices",
     "perturb_parts",

@@ -7,8 +7,8 @@ that their order does not tell kept ones from added ones.
 
 from __future__ import annotations
 
-import hashlib
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,13 +16,14 @@ import pyarrow as pa
 
 from ppdm_udfs.adding import added
 from ppdm_udfs.codes import Code
+from ppdm_udfs.coins import KeyedRows, digest, domain_words, keyed_rows
 from ppdm_udfs.domain import Domain, Grid, Values
 from ppdm_udfs.errors import KernelError
-from ppdm_udfs.item_lists import ItemLists, read_lists, write_lists
+from ppdm_udfs.item_lists import ItemLists, is_list, read_lists, write_lists
+from ppdm_udfs.keys import subkey
 from ppdm_udfs.seeds import seeds_of
 from ppdm_udfs.slices import over_slices
 from ppdm_udfs.streams import Numbers, Streams
-from ppdm_udfs.uniform import checked_rows
 from ppdm_udfs.wide import Flags, Words
 
 NULLS = ("error", "keep")
@@ -71,16 +72,17 @@ class SelectASize:
         """The size to which larger baskets are cut."""
         return len(self.operators) - 1
 
-    @property
-    def fingerprint(self) -> str:
-        """Tells parameters apart.
+    def parameters(self, kind: pa.DataType) -> str:
+        """Tells mechanisms apart, for lists of this type.
 
         Other parameters draw other coins: one coin against two thresholds would tell what was true.
         """
-        code = self.code
-        parts = [str(self.items.size), "" if code is None else f"{code.degree},{code.powers},{code.bits}"]
-        parts += [f"{operator.rho.hex()}:{','.join(p.hex() for p in operator.keep)}" for operator in self.operators]
-        return hashlib.sha256(";".join(parts).encode()).hexdigest()
+        code = () if self.code is None else (self.code.degree, self.code.powers, self.code.bits)
+        numbers = [
+            number for operator in self.operators for number in (float(operator.rho).hex(), *_hex(operator.keep))
+        ]
+        items = domain_words(self.items, kind.value_type if is_list(kind) else kind)
+        return digest("select_a_size", len(code), *code, len(self.operators), *numbers, *items)
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def randomize(
     key: bytes,
     table: str,
     column: str,
-    rows: Words,
+    rows: Words | KeyedRows,
     threads: int | None = None,
 ) -> Randomized:
     """Randomize a column of baskets.
@@ -107,12 +109,12 @@ def randomize(
     The result depends on the key, the names, the rows' identities, the sets of items and the mechanism alone: not on
     how rows are batched or ordered, nor on the order of a list or on repeats in it.
     """
-    rows = checked_rows(rows, len(array))
-    address = ("baskets", table.casefold(), column.casefold(), mechanism.fingerprint)
+    blocks = keyed_rows(rows, len(array), key=key, table=table).blocks
+    address = ("baskets", table.casefold(), column.casefold(), mechanism.parameters(array.type))
 
     def part(start: int, stop: int) -> Randomized:
         lists = read_lists(array.slice(start, stop - start), mechanism.items, mechanism.nulls)
-        streams = Streams(key, address, rows[start:stop])
+        streams = Streams(key, address, blocks[start:stop] ^ lists.words(subkey(key, *address, "set")))
         return _randomized(lists, mechanism, streams, array.type)
 
     length = min(max(_CELLS // mechanism.items.size, _LEAST_ROWS), _MOST_ROWS)
@@ -122,6 +124,10 @@ def randomize(
         pa.concat_arrays([one.sizes for one in parts]),
         sum(one.cut for one in parts),
     )
+
+
+def _hex(numbers: Sequence[float]) -> list[str]:
+    return [float(number).hex() for number in numbers]
 
 
 def _randomized(lists: ItemLists, mechanism: SelectASize, streams: Streams, kind: pa.DataType) -> Randomized:

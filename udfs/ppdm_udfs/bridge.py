@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ppdm_udfs.coins import KeyedRows, keyed_rows
 from ppdm_udfs.draws import Reals, coins, draw
 from ppdm_udfs.errors import KernelError
 from ppdm_udfs.keys import subkey
@@ -58,18 +59,25 @@ def bridge(
     key: bytes,
     table: str,
     column: str,
-    rows: Words,
+    rows: Words | KeyedRows,
+    parameters: str = "",
 ) -> Words:
-    """Values, by number, at ``mechanism.retain`` between two copies; rows, `upper` and `lower` have one order."""
+    """Values, by number, at ``mechanism.retain`` between two copies; rows, `upper` and `lower` have one order.
+
+    The coins are those of both ends: where either changes, all between is drawn anew.
+    """
     retain = mechanism.retain
     if not gap.upper > retain > (gap.lower or 0.0):
         raise KernelError(f"retention {retain} does not lie between {gap.upper} and {gap.lower}")
     result = np.array(upper, dtype=np.uint64)
-    address = ("bridge", table.casefold(), column.casefold(), gap.name)
+    address = ("bridge", table.casefold(), column.casefold(), parameters, gap.name)
+    blocks = keyed_rows(rows, len(upper), key=key, table=table).blocks
     taking = result < np.uint64(mechanism.size)
     if lower is not None:
         assert gap.lower is not None
-        bits = draw(subkey(key, *address), rows)
+        blocks = blocks.copy()
+        blocks[:, 1] ^= lower
+        bits = draw(subkey(key, *address), blocks, upper)
         agree = upper == lower
         never = agree & (coins(bits[:, 0]) < without_replacement(gap.upper, gap.lower, mechanism.shares(upper)))
         # The last replacement came before this level with the chance of Equation 4.
@@ -77,5 +85,5 @@ def bridge(
         late = ~never & taking & (coins(bits[:, 1]) >= 1 - tail)
         result[late] = lower[late]
         taking &= ~(never | late)
-    along_path(result, rows, mechanism.drawn, retain / gap.upper, address=(*address, "path"), key=key, taking=taking)
+    along_path(result, blocks, mechanism.drawn, retain / gap.upper, address=(*address, "path"), key=key, taking=taking)
     return result

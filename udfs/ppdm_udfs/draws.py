@@ -22,8 +22,8 @@ _AES_BLOCK = 16
 _CHUNK = 32_768  # blocks: input and output of a chunk stay in the second-level cache
 
 
-def draw(cipher_key: bytes, blocks: Words) -> Words:
-    """Encrypt one 128-bit block a row.
+def draw(cipher_key: bytes, blocks: Words, values: Words | None = None) -> Words:
+    """Encrypt one 128-bit block a row, with the row's value in its low word where there are values.
 
     AES is a permutation of blocks, so distinct rows never share a draw, and without the key the draws cannot be told
     from random ones.
@@ -33,7 +33,9 @@ def draw(cipher_key: bytes, blocks: Words) -> Words:
     cipher_key
         32 bytes, one key for each (table, column, draw number).
     blocks
-        Row identities, shape (n, 2), C-contiguous.
+        Shape (n, 2), C-contiguous.
+    values
+        Shape (n,).
 
     Returns
     -------
@@ -41,14 +43,18 @@ def draw(cipher_key: bytes, blocks: Words) -> Words:
         Shape (n, 2): in column 0 the coin's bits, in column 1 the replacement's.
     """
     count = len(blocks)
-    source = np.ascontiguousarray(blocks, dtype="<u8").reshape(-1).view(np.uint8).data
+    source = np.ascontiguousarray(blocks, dtype="<u8")
     # The cipher insists on a spare block at the end of what it writes to.
     target = np.empty(count * _AES_BLOCK + _AES_BLOCK, dtype=np.uint8)
     encryptor = Cipher(algorithms.AES(cipher_key), modes.ECB()).encryptor()  # noqa: S305 - one block a row is a PRF
     for start in range(0, count, _CHUNK):
         stop = min(start + _CHUNK, count)
-        piece = slice(start * _AES_BLOCK, stop * _AES_BLOCK)
-        encryptor.update_into(source[piece], target.data[piece.start : piece.stop + _AES_BLOCK])
+        piece = source[start:stop]
+        if values is not None:
+            piece = piece.copy()
+            piece[:, 0] ^= values[start:stop]
+        into = target.data[start * _AES_BLOCK : (stop + 1) * _AES_BLOCK]
+        encryptor.update_into(piece.reshape(-1).view(np.uint8).data, into)
     return target[: count * _AES_BLOCK].view("<u8").reshape(count, 2)
 
 

@@ -1,7 +1,8 @@
 """Gaussian noise: add to each number the place of its row's path, and round to a declared step.
 
 The noise of several columns may go together as the columns do: its covariance is the magnitude times a matrix K. Row j
-of the Cholesky factor of K mixes independent paths, one a column, into the noise of column j.
+of the Cholesky factor of K mixes independent paths, one a column, into the noise of column j. The paths of a row are
+those of its numbers: where one of them changes, all of them do.
 
 Rounding hides what the digits of a sum of doubles would tell: the noise of a double is one of finitely many, so that
 an unrounded sum is possible for some originals and impossible for others. Rounded to a step, every multiple of it is
@@ -19,8 +20,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ppdm_udfs.buffers import build, joined, nulls_of, values_of
+from ppdm_udfs.coins import KeyedRows, digest, keyed_rows, vector_words
 from ppdm_udfs.draws import Reals
 from ppdm_udfs.errors import KernelError, NullFound, OutsideDomain
+from ppdm_udfs.keys import subkey
 from ppdm_udfs.motion import Magnitude, motions, time_of
 from ppdm_udfs.wide import Flags, Words
 
@@ -104,10 +107,10 @@ def add_noise(
     *,
     key: bytes,
     table: str,
-    rows: Words,
+    rows: Words | KeyedRows,
     threads: int | None = None,
 ) -> pa.Array:
-    """Return noisy numbers, as doubles, for numbers of any type.
+    """Return noisy numbers, as doubles, for one column of numbers of any type.
 
     Raises
     ------
@@ -116,18 +119,103 @@ def add_noise(
     OutsideDomain
         Where a number is infinite or NaN, or lies more than 2**53 steps from zero.
     """
-    if len(rows) != len(array):
-        raise KernelError(f"identities of {len(array)} rows are needed, not of {len(rows)}")
+    noise = joint_noise([array], [mechanism], key=key, table=table, rows=rows, threads=threads)
+    return noised(array, noise[0], mechanism)
+
+
+def joint_parameters(mechanisms: Sequence[Gaussian]) -> str:
+    """Tells columns apart whose noise goes together in another way, in whatever order they are named.
+
+    Ten digits of a weight, for machines may differ in the last bits of a factor.
+    """
+    words: list[str | int] = ["gaussian", len(mechanisms)]
+    for i in _order(mechanisms):
+        one = mechanisms[i]
+        mixed = zip(one.columns, one.weights, strict=True)
+        words += [len(one.columns), *(word for name, w in mixed for word in (name.casefold(), f"{w:.9e}"))]
+        words += [one.step.units, one.step.scale]
+    return digest(*words)
+
+
+def joint_noise(
+    arrays: Sequence[pa.Array | pa.ChunkedArray],
+    mechanisms: Sequence[Gaussian],
+    *,
+    key: bytes,
+    table: str,
+    rows: Words | KeyedRows,
+    threads: int | None = None,
+) -> list[Reals]:
+    """The noise of columns that belong together, before rounding; NULL is a value like any other to it.
+
+    All paths are those of the whole vector of a row's numbers. If one of them changed the paths of its own column only,
+    the others' noise, which mixes them, would change by a known multiple, and give the change away.
+    """
+    address = joint_parameters(mechanisms)
+    blocks = keyed_rows(rows, len(arrays[0]), key=key, table=table).blocks
+    words = number_words([joined(arrays[i]) for i in _order(mechanisms)])
+    vector = words[0] if len(words) == 1 else vector_words(words, subkey(key, "vector", table.casefold(), address))
+    return mixed_paths(mechanisms, blocks ^ vector, key=key, table=table, parameters=address, threads=threads)
+
+
+def mixed_paths(
+    mechanisms: Sequence[Gaussian],
+    blocks: Words,
+    *,
+    key: bytes,
+    table: str,
+    parameters: str,
+    threads: int | None = None,
+) -> list[Reals]:
+    """Each column's mixture of the paths, at its own magnitude."""
+    result = [np.zeros(len(blocks)) for _ in mechanisms]
+    for name in sorted({name.casefold() for mechanism in mechanisms for name in mechanism.columns}):
+        weights = [dict(zip(map(str.casefold, one.columns), one.weights, strict=True)).get(name) for one in mechanisms]
+        times = sorted({time_of(one.magnitude) for one, weight in zip(mechanisms, weights, strict=True) if weight})
+        if not times:
+            continue
+        places = motions(
+            [time.number for time in times],
+            key=key,
+            table=table,
+            column=name,
+            blocks=blocks,
+            parameters=parameters,
+            threads=threads,
+        )
+        for i, (one, weight) in enumerate(zip(mechanisms, weights, strict=True)):
+            if weight:
+                result[i] += weight * places[times.index(time_of(one.magnitude))]
+    return result
+
+
+def number_words(arrays: Sequence[pa.Array]) -> list[Words]:
+    """Numbers as pairs of words, shape (n, 2) each: their bits as doubles, and whether they are NULL."""
+    result = []
+    for array in arrays:
+        values, nulls = _numbers(array)
+        words = np.zeros((len(values), 2), dtype=np.uint64)
+        words[:, 0] = (values + 0.0).view(np.uint64)  # which turns -0.0 into 0.0
+        if nulls is not None:
+            words[:, 1] = nulls
+        result.append(words)
+    return result
+
+
+def noised(array: pa.Array | pa.ChunkedArray, noise: Reals, mechanism: Gaussian) -> pa.Array:
+    """The numbers with their noise, rounded; errors are those of `add_noise`."""
     values, nulls = _numbers(joined(array))
     if nulls is not None and mechanism.nulls == "error":
         raise NullFound(int(np.argmax(nulls)), int(np.count_nonzero(nulls)))
-    total = values.copy()
-    for column, weight in zip(mechanism.columns, mechanism.weights, strict=True):
-        if weight:
-            place = motions([mechanism.magnitude], key=key, table=table, column=column, rows=rows, threads=threads)[0]
-            place *= weight
-            total += place
-    return build(pa.float64(), _rounded(total, mechanism.step, nulls), nulls)
+    return build(pa.float64(), _rounded(values + noise, mechanism.step, nulls), nulls)
+
+
+def _order(mechanisms: Sequence[Gaussian]) -> list[int]:
+    """The columns in an order that is theirs, whatever the one they come in."""
+    return sorted(
+        range(len(mechanisms)),
+        key=lambda i: ([name.casefold() for name in mechanisms[i].columns], mechanisms[i].weights),
+    )
 
 
 def _numbers(array: pa.Array) -> tuple[Reals, Flags | None]:

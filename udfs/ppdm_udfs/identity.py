@@ -70,21 +70,21 @@ def position_blocks(start: int, count: int) -> Words:
 
 def _identity(arrays: Sequence[pa.Array], cipher_key: bytes) -> Words:
     columns = [canonical(array) for array in arrays]
-    hashed = _hash(columns, len(arrays[0]), cipher_key)
+    blocks = hashed(columns, cipher_key)
     if len(columns) == 1 and isinstance(columns[0], Fixed):
         # A DECIMAL(5, 2) of 7.00 is the integer 7, so it must be found under the integer's identity.
-        return np.where((columns[0].tag == INTEGER)[:, None], columns[0].words, hashed)
-    return hashed
+        return np.where((columns[0].tag == INTEGER)[:, None], columns[0].words, blocks)
+    return blocks
 
 
-def _hash(columns: Sequence[Fixed | Text], count: int, cipher_key: bytes) -> Words:
+def hashed(columns: Sequence[Fixed | Text], cipher_key: bytes) -> Words:
     """Return the CBC-MAC of every row, all rows one block at a time.
 
     A row's message begins with its number of blocks, and each column with its type and length, so that no message is
     the beginning of another: what CBC-MAC needs to be a pseudorandom function, and what tells ("a", "bc") from
     ("ab", "c").
     """
-    blocks = np.empty((count, 2), dtype=np.uint64)
+    blocks = np.empty((len(columns[0].tag), 2), dtype=np.uint64)
     blocks[:, 0] = sum(column.blocks() + np.uint64(1) for column in columns)
     blocks[:, 1] = len(columns)
     state = draw(cipher_key, blocks)

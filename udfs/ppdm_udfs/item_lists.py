@@ -10,9 +10,10 @@ import pyarrow.compute as pc
 
 from ppdm_udfs.buffers import joined, nulls_of
 from ppdm_udfs.domain import Domain, decode, locate
+from ppdm_udfs.draws import draw
 from ppdm_udfs.errors import KernelError, NullFound, OutsideDomain
 from ppdm_udfs.streams import Numbers
-from ppdm_udfs.wide import Flags
+from ppdm_udfs.wide import Flags, Words
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,14 @@ class ItemLists:
     def rows(self) -> Numbers:
         """The row of each item."""
         return np.repeat(np.arange(len(self.offsets) - 1), self.sizes)
+
+    def words(self, cipher_key: bytes) -> Words:
+        """A pair of words for each row's set, shape (n, 2): the sum of those of its items."""
+        items = np.zeros((len(self.items), 2), dtype=np.uint64)
+        items[:, 0] = self.items
+        sums = np.zeros((len(self.items) + 1, 2), dtype=np.uint64)
+        np.cumsum(draw(cipher_key, items), axis=0, out=sums[1:])
+        return np.diff(sums[self.offsets], axis=0)
 
 
 def is_list(kind: pa.DataType) -> bool:

@@ -19,7 +19,12 @@ def subkey(key: bytes, *address: str | int) -> bytes:
     """
     if len(key) != KEY_BYTES:
         raise KernelError(f"a key has {KEY_BYTES} bytes, not {len(key)}")
-    return hmac.new(key, b"".join(map(_part, address)), hashlib.sha256).digest()
+    return hmac.new(key, encoded(*address), hashlib.sha256).digest()
+
+
+def encoded(*address: str | int) -> bytes:
+    """An address as bytes."""
+    return b"".join(map(_part, address))
 
 
 def coin_fingerprint(key: bytes, table: str, identity: Sequence[str]) -> str:

@@ -52,6 +52,11 @@ class Time:
         """The time as an exact number."""
         return Fraction(self.digits) * Fraction(10) ** self.power
 
+    @property
+    def number(self) -> Decimal:
+        """The time as a magnitude."""
+        return Decimal(self.digits).scaleb(self.power)
+
 
 def time_of(magnitude: Magnitude) -> Time:
     """Return a magnitude as the decimal number that it is written as.
@@ -100,35 +105,37 @@ def motions(
     key: bytes,
     table: str,
     column: str,
-    rows: Words,
+    blocks: Words,
+    parameters: str = "",
     threads: int | None = None,
 ) -> Reals:
     """Return the places of a column's paths at several magnitudes, shape (magnitudes, rows): variance = magnitude.
 
-    Row by row a function of the key, the names, the row's identity and the magnitude alone.
+    Row by row a function of the key, the names, the parameters, the magnitude and the row's block alone, which has its
+    identity and its value in it (`ppdm_udfs.coins`).
     """
     wanted = [time_of(magnitude) for magnitude in magnitudes]
     order = _order(wanted)
-    cipher_key = _cipher_keys(key, table, column)
-    result = np.empty((len(wanted), len(rows)))
+    cipher_key = _cipher_keys(key, table, column, parameters)
+    result = np.empty((len(wanted), len(blocks)))
 
     def part(start: int, stop: int) -> None:
         for first in range(start, stop, _CHUNK):
             last = min(first + _CHUNK, stop)
-            places = _places(order, rows[first:last], cipher_key)
+            places = _places(order, blocks[first:last], cipher_key)
             for line, time in zip(result, wanted, strict=True):
                 line[first:last] = places[time]
 
-    over_slices(part, len(rows), rows=_SLICE, threads=threads)
+    over_slices(part, len(blocks), rows=_SLICE, threads=threads)
     return result
 
 
-def _places(order: Sequence[Time], rows: Words, cipher_key: Callable[[Time], bytes]) -> dict[Time, Reals]:
+def _places(order: Sequence[Time], blocks: Words, cipher_key: Callable[[Time], bytes]) -> dict[Time, Reals]:
     places: dict[Time, Reals] = {}
     for time in order:
         before, after = parents(time)
         weight_before, weight_after, spread = _bridge(time, before, after)
-        place = normals(draw(cipher_key(time), rows)[:, 0])
+        place = normals(draw(cipher_key(time), blocks)[:, 0])
         place *= spread
         if before is not None:
             place += weight_before * places[before]
@@ -165,9 +172,9 @@ def _order(wanted: Iterable[Time]) -> tuple[Time, ...]:
     return tuple(found)
 
 
-def _cipher_keys(key: bytes, table: str, column: str) -> Callable[[Time], bytes]:
+def _cipher_keys(key: bytes, table: str, column: str, parameters: str) -> Callable[[Time], bytes]:
     """Return time -> key, remembered for one call only, so that no key outlives its use."""
-    address = ("noise", table.casefold(), column.casefold())
+    address = ("noise", table.casefold(), column.casefold(), parameters)
     subkey(key, *address)
     return cache(lambda time: subkey(key, *address, time.digits, time.power))
 

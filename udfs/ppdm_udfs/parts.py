@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from ppdm_udfs.coins import KeyedRows, digest, keyed_rows
 from ppdm_udfs.draws import COIN_BITS, draw
 from ppdm_udfs.errors import KernelError
 from ppdm_udfs.keys import subkey
-from ppdm_udfs.uniform import checked_rows, perturb_indices
+from ppdm_udfs.uniform import perturb_indices
 from ppdm_udfs.wide import Words
 
 Counts = npt.NDArray[np.int64]
@@ -38,10 +39,12 @@ class Assignment:
         bounds = [[(int(s) << COIN_BITS) // int(w) for s, w in zip(row, whole, strict=True)] for row in sums[:-1]]
         object.__setattr__(self, "_bounds", np.array(bounds, dtype=np.uint64).reshape(len(counts) - 1, counts.shape[1]))
 
-    def parts(self, index: Words, *, key: bytes, table: str, column: str, rows: Words) -> npt.NDArray[np.int16]:
+    def parts(
+        self, index: Words, *, key: bytes, table: str, column: str, rows: Words | KeyedRows, parameters: str = ""
+    ) -> npt.NDArray[np.int16]:
         """The part of each row, from its value's number and its identity."""
-        rows = checked_rows(rows, len(index))
-        bits = draw(subkey(key, "part", table.casefold(), column.casefold()), rows)[:, 0]
+        blocks = keyed_rows(rows, len(index), key=key, table=table).blocks
+        bits = draw(subkey(key, "part", table.casefold(), column.casefold(), parameters), blocks, index)[:, 0]
         coin = bits >> np.uint64(64 - COIN_BITS)
         part = np.zeros(len(index), dtype=np.int16)
         for bound in self._bounds:
@@ -58,7 +61,8 @@ def perturb_parts(
     key: bytes,
     table: str,
     column: str,
-    rows: Words,
+    rows: Words | KeyedRows,
+    parameters: str = "",
     threads: int | None = None,
 ) -> Words:
     """Perturb each row among the values of its part.
@@ -70,7 +74,7 @@ def perturb_parts(
     retain
         For each part the probability that a value is kept.
     """
-    rows = checked_rows(rows, len(index))
+    rows = keyed_rows(rows, len(index), key=key, table=table)
     result = np.array(index, dtype=np.uint64)
     for number, (own, probability) in enumerate(zip(values, retain, strict=True)):
         mine = np.flatnonzero(part == number)
@@ -85,6 +89,7 @@ def perturb_parts(
             table=table,
             column=column,
             rows=rows[mine],
+            parameters=digest(parameters, number, *own.tolist()),
             threads=threads,
         )
         result[mine] = own[moved.astype(np.int64)].astype(np.uint64)

@@ -16,10 +16,11 @@ Numbers: TypeAlias = npt.NDArray[np.int64]
 
 
 class Streams:
-    """Independent streams of words, one a row and use; the words of a row depend on the key, the row and the use alone.
+    """Independent streams of words, one a row and use; the words of a row depend on the key, its block and the use.
 
-    A row's identity is encrypted first: the block that comes out is far from all others, so that counting on from it
-    meets no other row's blocks (by a chance of 2**-60 in a hundred million rows with a thousand blocks each).
+    `rows` are blocks with the rows' values in them. They are encrypted first: the block that comes out is far from all
+    others, so that counting on from it meets no other row's blocks (by a chance of 2**-60 in a hundred million rows
+    with a thousand blocks each).
     """
 
     def __init__(self, key: bytes, address: Sequence[str | int], rows: Words) -> None:

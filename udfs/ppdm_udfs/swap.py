@@ -1,6 +1,7 @@
 """Swapping: which rows are replaced, and the order in which their values are dealt out among them again.
 
-Both follow from the key and the rows' identities alone, so the order in which rows are read does not matter.
+Both follow from the key, the rows' identities and a digest of the whole column, so the order in which rows are read
+does not matter. Where a row of the column is another, all coins are: who gets whose value depends on all rows.
 """
 
 from __future__ import annotations
@@ -10,17 +11,21 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from ppdm_udfs.coins import KeyedRows, keyed_rows
 from ppdm_udfs.draws import COIN_BITS, draw
 from ppdm_udfs.errors import KernelError
 from ppdm_udfs.keys import subkey
 from ppdm_udfs.wide import Flags, Words
 
 
-def swapped_rows(rows: Words, retain: float, *, key: bytes, table: str, column: str) -> tuple[Flags, Words]:
+def swapped_rows(
+    rows: Words | KeyedRows, retain: float, *, key: bytes, table: str, column: str, parameters: str = ""
+) -> tuple[Flags, Words]:
     """Which rows are replaced, with probability ``1 - retain`` each, and for every row 64 bits to order it by."""
     if not 0 < retain <= 1:
         raise KernelError(f"a retention is above 0 and at most 1, not {retain}")
-    bits = draw(subkey(key, "swap", table.casefold(), column.casefold()), rows)
+    blocks = keyed_rows(rows, len(rows), key=key, table=table).blocks
+    bits = draw(subkey(key, "swap", table.casefold(), column.casefold(), parameters), blocks)
     threshold = math.ceil(math.ldexp(retain, COIN_BITS)) << (64 - COIN_BITS)
     if threshold >> 64:
         return np.zeros(len(rows), dtype=np.bool_), bits[:, 1]

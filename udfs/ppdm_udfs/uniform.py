@@ -9,14 +9,16 @@ of a row beyond another is only what a further, independent perturbation says.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from ppdm_udfs.buffers import joined
+from ppdm_udfs.coins import KeyedRows, digest, domain_words, keyed_rows
 from ppdm_udfs.domain import MAX_SIZE, NULLS, OUTSIDE, Domain, Grid, Values, decode, encode
 from ppdm_udfs.draws import COIN_BITS, Reals, coins, draw, replacements
 from ppdm_udfs.errors import KernelError
@@ -40,6 +42,8 @@ class Uniform:
     nulls: str = "error"
     outside: str = "error"
 
+    name: ClassVar[str] = "uniform"
+
     def __post_init__(self) -> None:
         if not isinstance(self.domain, Grid | Values):
             raise KernelError("a domain is a Grid or Values")
@@ -53,6 +57,18 @@ class Uniform:
     def size(self) -> int:
         """How many values a replacement is drawn from."""
         return self.domain.size + (self.nulls == "value")
+
+    def parameters(self, kind: pa.DataType) -> str:
+        """Tells mechanisms apart whose copies of a column of this type are no levels of one path.
+
+        What is done with values outside and with NULLs that are no value is not in it: it changes what a row's value
+        is, not what becomes of it.
+        """
+        return digest(self.name, int(self.nulls == "value"), *self.weight_words(), *domain_words(self.domain, kind))
+
+    def weight_words(self) -> Sequence[str]:
+        """The replacing distribution as words; none where it is even."""
+        return ()
 
     def drawn(self, bits: Words) -> Words:
         """The values, by number, that 64 random bits each stand for."""
@@ -70,7 +86,8 @@ def perturb(
     key: bytes,
     table: str,
     column: str,
-    rows: Words,
+    rows: Words | KeyedRows,
+    parameters: str | None = None,
     threads: int | None = None,
 ) -> pa.Array:
     """Perturb a column.
@@ -81,15 +98,18 @@ def perturb(
     Parameters
     ----------
     rows
-        The rows' identities, shape (n, 2), from `row_blocks` or `position_blocks`.
+        The rows' identities, shape (n, 2), from `row_blocks` or `position_blocks`; or what `keyed_rows` makes of them.
+    parameters
+        What the coins' address says of the mechanism, in the place of `Uniform.parameters`.
 
     Returns
     -------
     pyarrow.Array
         Of the same type and length as `array`. Reals and timestamps are rounded to the grid even where they are kept.
     """
-    rows = checked_rows(rows, len(array))
-    cipher_key = _cipher_keys(key, table, column)
+    blocks = keyed_rows(rows, len(array), key=key, table=table).blocks
+    parameters = mechanism.parameters(array.type) if parameters is None else parameters
+    cipher_key = _cipher_keys(key, "draw", table.casefold(), column.casefold(), parameters)
     held = mechanism.domain.values if isinstance(mechanism.domain, Values) else ()
     entries = max(len(held), _dictionary_size(array))
 
@@ -97,7 +117,7 @@ def perturb(
         values = joined(array.slice(start, stop - start))
         index = encode(values, mechanism.domain, mechanism.nulls, mechanism.outside)
         taking = index < np.uint64(mechanism.size) if mechanism.nulls == "keep" else None
-        _walk(index, rows[start:stop], mechanism.drawn, mechanism.retain, cipher_key=cipher_key, taking=taking)
+        _walk(index, blocks[start:stop], mechanism.drawn, mechanism.retain, cipher_key=cipher_key, taking=taking)
         return decode(index, mechanism.domain, array.type)
 
     parts = over_slices(part, len(array), rows=max(ROWS, _ROWS_A_VALUE * entries), threads=threads)
@@ -112,24 +132,28 @@ def perturb_indices(
     key: bytes,
     table: str,
     column: str,
-    rows: Words,
+    rows: Words | KeyedRows,
+    parameters: str = "",
     taking_part: Flags | None = None,
     threads: int | None = None,
 ) -> Words:
-    """Perturb numbers below `size`; rows that `taking_part` leaves out stay as they are."""
+    """Perturb numbers below `size`; rows that `taking_part` leaves out stay as they are.
+
+    `parameters` tell mechanisms apart that share a column; the size does so too.
+    """
     _check_retention(retain)
     if not 1 <= size <= MAX_SIZE + 1:
         raise KernelError(f"a domain has 1 to 2**53 values, not {size}")
-    rows = checked_rows(rows, len(index))
+    blocks = keyed_rows(rows, len(index), key=key, table=table).blocks
     result = np.array(index, dtype=np.uint64)
-    cipher_key = _cipher_keys(key, table, column)
+    cipher_key = _cipher_keys(key, "draw", table.casefold(), column.casefold(), parameters, size)
 
     def drawn(bits: Words) -> Words:
         return replacements(bits, size)
 
     def part(start: int, stop: int) -> None:
         taking = None if taking_part is None else taking_part[start:stop]
-        _walk(result[start:stop], rows[start:stop], drawn, retain, cipher_key=cipher_key, taking=taking)
+        _walk(result[start:stop], blocks[start:stop], drawn, retain, cipher_key=cipher_key, taking=taking)
 
     over_slices(part, len(result), threads=threads)
     return result
@@ -137,38 +161,43 @@ def perturb_indices(
 
 def _walk(
     index: Words,
-    rows: Words,
+    blocks: Words,
     drawn: Callable[[Words], Words],
     retain: float,
     *,
     cipher_key: Callable[[int], bytes],
     taking: Flags | None,
 ) -> None:
-    """Move numbers along their path, in place; only rows that may still meet a replacement are drawn for again."""
+    """Move numbers along their path, in place; only rows that may still meet a replacement are drawn for again.
+
+    A row's path is that of its number: the coins are drawn from its block with the number in it.
+    """
     threshold = math.ceil(math.ldexp(retain, COIN_BITS)) << (64 - COIN_BITS)
     if threshold >> 64 or not len(index):
         return
-    bits = draw(cipher_key(1), rows)
+    bits = draw(cipher_key(1), blocks, index)
     replaced = bits[:, 0] >= np.uint64(threshold)
     if taking is not None:
         replaced &= taking
-    alive = chosen = np.flatnonzero(replaced)
-    bits = bits.take(chosen, axis=0)
+    alive = np.flatnonzero(replaced)
+    bits = bits.take(alive, axis=0)
+    blocks = blocks.take(alive, axis=0)
+    blocks[:, 0] ^= index.take(alive)
     reached = coins(bits[:, 0])
     number = 1
     while len(alive):
         index[alive] = drawn(bits[:, 1])
-        rows = rows.take(chosen, axis=0)
         number += 1
-        bits = draw(cipher_key(number), rows)
+        bits = draw(cipher_key(number), blocks)
         reached *= coins(bits[:, 0])
         chosen = np.flatnonzero(reached >= retain)
-        alive, reached, bits = alive[chosen], reached[chosen], bits.take(chosen, axis=0)
+        alive, reached = alive[chosen], reached[chosen]
+        bits, blocks = bits.take(chosen, axis=0), blocks.take(chosen, axis=0)
 
 
 def along_path(
     index: Words,
-    rows: Words,
+    blocks: Words,
     drawn: Callable[[Words], Words],
     retain: float,
     *,
@@ -177,15 +206,14 @@ def along_path(
     taking: Flags,
 ) -> None:
     """Move numbers along a path of their own, in place: one whose coins are drawn under another address."""
-    keys = cache(lambda number: subkey(key, *address, number))
+    keys = _cipher_keys(key, *address)
     over_slices(
-        lambda a, b: _walk(index[a:b], rows[a:b], drawn, retain, cipher_key=keys, taking=taking[a:b]), len(index)
+        lambda a, b: _walk(index[a:b], blocks[a:b], drawn, retain, cipher_key=keys, taking=taking[a:b]), len(index)
     )
 
 
-def _cipher_keys(key: bytes, table: str, column: str) -> Callable[[int], bytes]:
+def _cipher_keys(key: bytes, *address: str | int) -> Callable[[int], bytes]:
     """Return draw number -> key, remembered for one call only, so that no key outlives its use."""
-    address = ("draw", table.casefold(), column.casefold())
     subkey(key, *address)
     return cache(lambda number: subkey(key, *address, number))
 
@@ -193,13 +221,6 @@ def _cipher_keys(key: bytes, table: str, column: str) -> Callable[[int], bytes]:
 def _check_retention(retain: float) -> None:
     if not 0 < retain <= 1:
         raise KernelError(f"a retention is above 0 and at most 1, not {retain}")
-
-
-def checked_rows(rows: Words, count: int) -> Words:
-    """The identities of `count` rows, in one run of memory; KernelError where they are not."""
-    if rows.shape != (count, 2) or rows.dtype != np.uint64:
-        raise KernelError(f"identities of {count} rows are needed, as {count} pairs of uint64")
-    return np.ascontiguousarray(rows)
 
 
 def _dictionary_size(array: pa.Array | pa.ChunkedArray) -> int:

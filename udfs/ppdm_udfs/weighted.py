@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,6 +31,8 @@ class Weighted(Uniform):
     weights: tuple[float, ...] = ()
     _bounds: Words = field(init=False, repr=False)
 
+    name: ClassVar[str] = "custom"
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(self.weights) != self.size:
@@ -41,6 +45,10 @@ class Weighted(Uniform):
         if any(one == other for one, other in zip([0, *bounds], [*bounds, _WORD], strict=True)):
             raise KernelError("a weight is below 2**-64 of all: such a value would never be drawn")
         object.__setattr__(self, "_bounds", np.array(bounds, dtype=np.uint64))
+
+    def weight_words(self) -> Sequence[str]:
+        """The weights to the last bit."""
+        return tuple(float(weight).hex() for weight in self.weights)
 
     def drawn(self, bits: Words) -> Words:
         """The values, by number, that 64 random bits each stand for."""

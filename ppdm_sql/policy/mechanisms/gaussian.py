@@ -40,6 +40,7 @@ class Gaussian(Mechanism):
     name = "gaussian"
     keys = ("noise", "covariance", "deviation", "step", "nulls")
     level_keys = ("noise", "covariance", "centre")  # what is mixed says all that matters of a covariance
+    besides = "the columns that its noise goes with were others then, or their covariance was"
 
     def parse(self, name: str, raw: Mapping[str, Any], *, has_levels: bool) -> ColumnPolicy:
         """How much noise, relative to what, and the step."""

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy.binding import OwnColumn, PerturbedColumn
 from ppdm_sql.policy.fields import Fields
-from ppdm_sql.policy.mechanism import Description, Mechanism
+from ppdm_sql.policy.mechanism import OTHER_ROWS, Description, Mechanism
 from ppdm_sql.policy.model import NULL_RULES, ColumnPolicy, Policy
 from ppdm_sql.policy.retention import LEAST_RETENTION, parse_retention
 from ppdm_sql.policy.types import SqlType, parse_type
@@ -38,6 +38,7 @@ class Own(Mechanism):
     """What identity and swap have in common, which is all that a policy sees."""
 
     keys: ClassVar[tuple[str, ...]] = ("retain", "nulls")
+    besides = OTHER_ROWS
 
     def parse(self, name: str, raw: Mapping[str, Any], *, has_levels: bool) -> ColumnPolicy:
         """How much is kept, and what NULL does."""

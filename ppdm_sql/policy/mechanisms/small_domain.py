@@ -16,7 +16,7 @@ from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy.binding import PerturbedColumn, bind_domain
 from ppdm_sql.policy.domain_json import domain_from_json, domain_to_json
 from ppdm_sql.policy.fields import Fields
-from ppdm_sql.policy.mechanism import Description, Mechanism
+from ppdm_sql.policy.mechanism import OTHER_ROWS, Description, Mechanism
 from ppdm_sql.policy.mechanisms.uniform import Uniform
 from ppdm_sql.policy.model import OUTSIDE_RULES, ColumnPolicy, Policy
 from ppdm_sql.policy.retained_words import describe_declared
@@ -44,6 +44,7 @@ class SmallDomain(Mechanism):
 
     name = "small_domain"
     keys: ClassVar[tuple[str, ...]] = ("domain", "privacy", "nulls", "outside", "part")
+    besides = OTHER_ROWS
 
     def parse(self, name: str, raw: Mapping[str, Any], *, has_levels: bool) -> ColumnPolicy:
         """Domain, promise, what exceptions do, and the name of the column that says which part a row is in."""

@@ -3,50 +3,65 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from ppdm_udfs import Gaussian, KernelError, Step, add_noise, factor
+from ppdm_udfs import Gaussian, KernelError, RowError, Step, factor, joint_noise, joint_parameters, noised
+from ppdm_udfs.draws import Reals
 
 from ppdm_sql.errors import PolicyError, SourceError
 from ppdm_sql.policy import PerturbedColumn
 from ppdm_sql.policy.noise import DATA, INDEPENDENT, NoisyColumn, declared_matrix
 from ppdm_sql.publishing.column import Column
 from ppdm_sql.publishing.covariance import Moments
-from ppdm_sql.publishing.perturber import Perturber, Publishing, Rows, SingleColumn
+from ppdm_sql.publishing.perturber import Perturber, Publishing, Rows, refused
 
 
-class NoisedColumn(SingleColumn):
-    """One column whose covariance is known."""
+class NoisedColumns(Perturber):
+    """Columns whose noise goes together, or one with noise of its own; their covariance is known."""
 
-    def __init__(self, place: int, column: NoisyColumn) -> None:
-        super().__init__(place, column.name)
-        self.column = column
-        self.kernel = _kernel(column)
-        self._rows, self._sum = 0, 0.0
+    def __init__(self, places: Sequence[int], columns: Sequence[NoisyColumn]) -> None:
+        super().__init__(places)
+        self.noisy = tuple(columns)
+        self.kernels = [_kernel(column) for column in columns]
+        self._rows = [0] * len(columns)
+        self._sums = [0.0] * len(columns)
 
     def perturb(self, arrays: Sequence[pa.Array], rows: Rows) -> list[pa.Array]:
-        """The released array, whose mean is taken on the way."""
-        result = super().perturb(arrays, rows)
-        self._rows += len(result[0]) - result[0].null_count
-        self._sum += pc.sum(result[0]).as_py() or 0.0
+        """The released arrays, whose means are taken on the way."""
+        result = [self._noised(i, array, noise, rows) for i, (array, noise) in enumerate(self.noise(arrays, rows))]
+        for i, array in enumerate(result):
+            self._rows[i] += len(array) - array.null_count
+            self._sums[i] += pc.sum(array).as_py() or 0.0
         return result
 
-    def values(self, array: pa.Array | pa.ChunkedArray, rows: Rows) -> pa.Array:
-        """Noise added by the kernel."""
-        return add_noise(array, self.kernel, key=rows.key, table=rows.table, rows=rows.blocks, threads=rows.threads)
+    def noise(self, arrays: Sequence[pa.Array], rows: Rows) -> Iterator[tuple[pa.Array, Reals]]:
+        """Each column with its noise, before rounding."""
+        found = joint_noise(arrays, self.kernels, key=rows.key, table=rows.table, rows=rows.keyed, threads=rows.threads)
+        return zip(arrays, found, strict=True)
 
-    def remedy(self) -> str:
-        """Infinite numbers, or such that no step tells apart."""
-        return _REMEDY
+    def coins(self) -> Mapping[int, str]:
+        """The covariance, and the steps."""
+        return dict.fromkeys(self.columns, joint_parameters(self.kernels))
 
     def released(self) -> Mapping[int, PerturbedColumn]:
-        """The column with the paths that its noise mixes, and the mean of what is released, roughly."""
-        digit = 10.0 ** math.floor(math.log10(self.column.deviation))
-        centre = digit * round(self._sum / max(self._rows, 1) / digit)
-        return {self.columns[0]: replace(self.column, centre=centre)}
+        """The columns with the paths that their noise mixes, and the means of what is released, roughly."""
+        found = {}
+        for i, (place, column) in enumerate(zip(self.columns, self.noisy, strict=True)):
+            digit = 10.0 ** math.floor(math.log10(column.deviation))
+            centre = digit * round(self._sums[i] / max(self._rows[i], 1) / digit)
+            found[place] = replace(column, centre=centre)
+        return found
+
+    def _noised(self, i: int, array: pa.Array, noise: Reals, rows: Rows) -> pa.Array:
+        try:
+            return noised(array, noise, self.kernels[i])
+        except RowError as error:
+            found = error
+        # Outside of the handler: an exception remembers the one it was raised in.
+        raise SourceError(refused(rows, self.noisy[i].name, found, _REMEDY))
 
 
 class FromData(Perturber):
@@ -58,7 +73,7 @@ class FromData(Perturber):
         super().__init__(places)
         self._bound = columns
         self._moments = Moments(len(columns))
-        self._noised: list[NoisedColumn] = []
+        self._noised: NoisedColumns | None = None
 
     def look(self, number: int, arrays: Sequence[pa.Array], rows: Rows) -> None:
         """Take a batch into the covariance."""
@@ -73,16 +88,20 @@ class FromData(Perturber):
                 f"column {names}: all its values are alike, or fewer than two are known, so that noise relative to "
                 "their spread is none. Declare deviation, or drop the column."
             )
-        mixed = mixing(self._bound, matrix.tolist())
-        self._noised = [NoisedColumn(place, column) for place, column in zip(self.columns, mixed, strict=True)]
+        self._noised = NoisedColumns(self.columns, mixing(self._bound, matrix.tolist()))
 
     def perturb(self, arrays: Sequence[pa.Array], rows: Rows) -> list[pa.Array]:
-        """Noise added column by column."""
-        return [one.perturb([array], rows)[0] for one, array in zip(self._noised, arrays, strict=True)]
+        """Noise added to all of them."""
+        assert self._noised is not None
+        return self._noised.perturb(arrays, rows)
+
+    def coins(self) -> Mapping[int, str]:
+        """The covariance, once it is known."""
+        return {} if self._noised is None else self._noised.coins()
 
     def released(self) -> Mapping[int, PerturbedColumn]:
         """The columns with the covariance that was found."""
-        return {place: column for one in self._noised for place, column in one.released().items()}
+        return {} if self._noised is None else self._noised.released()
 
 
 def perturbers(columns: Sequence[Column], kinds: Sequence[pa.DataType], mine: Sequence[int]) -> list[Perturber]:
@@ -92,22 +111,19 @@ def perturbers(columns: Sequence[Column], kinds: Sequence[pa.DataType], mine: Se
     declared: list[int] = []
     for place in mine:
         column = _noisy(columns[place])
-        if column.weights:  # from a manifest
-            found.append(NoisedColumn(place, column))
-        elif column.covariance.kind == DATA:
+        if column.covariance.kind == DATA:
             together.append(place)
         elif column.covariance.kind != INDEPENDENT:
             declared.append(place)
         elif column.covariance.deviation is None:
             found.append(FromData([place], [column]))
         else:
-            found.append(NoisedColumn(place, *mixing([column], [[column.covariance.deviation**2]])))
+            found.append(NoisedColumns([place], mixing([column], [[column.covariance.deviation**2]])))
     if together:
         found.append(FromData(together, [_noisy(columns[place]) for place in together]))
     if declared:
         bound = [_noisy(columns[place]) for place in declared]
-        mixed = mixing(bound, declared_matrix(bound))
-        found += [NoisedColumn(place, column) for place, column in zip(declared, mixed, strict=True)]
+        found.append(NoisedColumns(declared, mixing(bound, declared_matrix(bound))))
     return found
 
 

@@ -1,11 +1,12 @@
 """Identity: the column's own distribution is counted first, and replacements are drawn from it.
 
-Needs memory for the distinct values and their counts, however many rows there are.
+What a row is replaced by depends on all rows, so the coins depend on a digest of the whole column. Needs memory for the
+distinct values and their counts, however many rows there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,11 +14,11 @@ from ppdm_udfs import NullFound, Values, Weighted, perturb
 
 from ppdm_sql.errors import SourceError
 from ppdm_sql.policy.binding import OwnColumn, PerturbedColumn
+from ppdm_sql.publishing.column_digest import ColumnDigest
 from ppdm_sql.publishing.perturber import Publishing, Rows, SingleColumn, one_each
 from ppdm_sql.publishing.rare_values import Counts, warn_of_rare_values
 
 MAX_DISTINCT = 1 << 24
-_ADDRESS = "\0identity"  # coins of their own: a uniform release of the same column must not share them
 
 
 class IdentityColumn(SingleColumn):
@@ -30,6 +31,7 @@ class IdentityColumn(SingleColumn):
         super().__init__(place, column.name)
         self._column = column
         self._counts = Counts()
+        self._digest = ColumnDigest(column)
         self._kernel: Weighted | None = None
 
     def look(self, number: int, arrays: Sequence[pa.Array], rows: Rows) -> None:
@@ -38,6 +40,7 @@ class IdentityColumn(SingleColumn):
             missing = pc.is_null(arrays[0]).to_numpy(zero_copy_only=False)
             raise SourceError(self.refused(rows, NullFound(int(missing.argmax()), int(missing.sum()))))
         self._counts.add(arrays[0])
+        self._digest.add(arrays[0], rows)
         if self._counts.distinct > MAX_DISTINCT:
             raise SourceError(
                 f"{rows.where}: column {self.name!r} has more than {MAX_DISTINCT:,} distinct values, which do not fit "
@@ -58,8 +61,19 @@ class IdentityColumn(SingleColumn):
         """Perturbed by the kernel."""
         if self._kernel is None:
             return array
-        address = self.name + _ADDRESS
-        return perturb(array, self._kernel, key=rows.key, table=rows.table, column=address, rows=rows.blocks)
+        return perturb(
+            array,
+            self._kernel,
+            key=rows.key,
+            table=rows.table,
+            column=self.name,
+            rows=rows.keyed,
+            parameters=self._digest.parameters,
+        )
+
+    def coins(self) -> Mapping[int, str]:
+        """The column as it is, once it has been read."""
+        return self._digest.coins(self.columns[0])
 
     def remedy(self) -> str:
         """Values are outside only where they were not there when they were counted."""

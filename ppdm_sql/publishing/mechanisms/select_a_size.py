@@ -36,7 +36,7 @@ class Baskets(Perturber):
                 key=rows.key,
                 table=rows.table,
                 column=name,
-                rows=rows.blocks,
+                rows=rows.keyed,
                 threads=rows.threads,
             )
         except RowError as error:
@@ -54,6 +54,10 @@ class Baskets(Perturber):
             f"{rows.where}: column {name!r} has items outside its declared item set; {place}. Correct them, or add "
             "what is missing to its domain."
         )
+
+    def coins(self) -> Mapping[int, str]:
+        """The item set and what becomes of a basket."""
+        return {self.columns[0]: self.kernel.parameters(self._kind)}
 
     def kinds(self) -> Mapping[int, pa.DataType]:
         """Lists of a fixed length become plain lists, and compressed baskets seeds; sizes are whole numbers."""

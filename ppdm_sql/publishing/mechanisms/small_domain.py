@@ -2,7 +2,8 @@
 
 The rows are read twice before they are perturbed: once for how often each value occurs, once more for how many of its
 rows the coins send to each part. What is kept follows from the latter, so that the promise holds for the parts as they
-are. Between batches nothing is kept but these counts.
+are. Both depend on all rows, so the coins depend on a digest of the whole column. Between batches nothing is kept but
+the digest and these counts.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ppdm_sql.policy import BoundColumn, PerturbedColumn
 from ppdm_sql.policy.small_domains import DomainPart, SmallDomainColumn
 from ppdm_sql.privacy.partitioning import merged_ends, part_of, partition, protected_values
 from ppdm_sql.publishing.column import Column
+from ppdm_sql.publishing.column_digest import ColumnDigest
 from ppdm_sql.publishing.kernel_domain import fitting, kernel_domain
 from ppdm_sql.publishing.perturber import Perturber, Publishing, Rows, refused
 
@@ -38,6 +40,7 @@ class SmallDomain(Perturber):
         self._kernel = fitting(
             whole, kind, lambda: Uniform(kernel_domain(whole, kind), 1.0, column.nulls, column.outside)
         )
+        self._digest = ColumnDigest(column)
         self._counts = np.zeros(column.size, dtype=np.int64)
         self._assignment = Assignment(np.zeros((1, column.size), dtype=np.int64))
         self._assigned = self._counts[None]
@@ -48,6 +51,7 @@ class SmallDomain(Perturber):
         index = self._index(arrays[0], rows)
         if number == 0:
             self._counts += np.bincount(index.astype(np.int64), minlength=self.column.size)
+            self._digest.add_numbers(index, rows)
         else:
             place = self._parts(index, rows).astype(np.int64) * self.column.size + index.astype(np.int64)
             self._assigned += np.bincount(place, minlength=self._assigned.size).reshape(self._assigned.shape)
@@ -88,10 +92,15 @@ class SmallDomain(Perturber):
             key=rows.key,
             table=rows.table,
             column=self.column.name,
-            rows=rows.blocks,
+            rows=rows.keyed,
+            parameters=self._digest.parameters,
             threads=rows.threads,
         )
         return [decode(moved, self._kernel.domain, arrays[0].type), pa.array(parts, pa.int16())]
+
+    def coins(self) -> Mapping[int, str]:
+        """The column as it is, once it has been read."""
+        return self._digest.coins(self.columns[0])
 
     def released(self) -> Mapping[int, PerturbedColumn]:
         """The column with its parts."""
@@ -105,7 +114,14 @@ class SmallDomain(Perturber):
         raise SourceError(refused(rows, self.column.name, found, "widen its domain"))
 
     def _parts(self, index: npt.NDArray[np.uint64], rows: Rows) -> npt.NDArray[np.int16]:
-        return self._assignment.parts(index, key=rows.key, table=rows.table, column=self.column.name, rows=rows.blocks)
+        return self._assignment.parts(
+            index,
+            key=rows.key,
+            table=rows.table,
+            column=self.column.name,
+            rows=rows.keyed,
+            parameters=self._digest.parameters,
+        )
 
 
 def perturbers(columns: Sequence[Column], kinds: Sequence[pa.DataType], mine: Sequence[int]) -> list[Perturber]:

@@ -1,11 +1,13 @@
 """Swap: the replaced rows are found first, and their values dealt out among them in an order drawn from the key.
 
-Needs memory for the values of the replaced rows, and about 60 bytes for each of them while the order is made.
+Which rows are replaced depends on a digest of the whole column, for who gets whose value depends on all rows. Needs
+memory for all values and 16 bytes for each, and about 60 more for each replaced row while the order is made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +16,7 @@ from ppdm_udfs import NullFound, dealing, swapped_rows
 
 from ppdm_sql.errors import SourceError
 from ppdm_sql.policy.binding import OwnColumn, PerturbedColumn
+from ppdm_sql.publishing.column_digest import ColumnDigest
 from ppdm_sql.publishing.perturber import Perturber, Publishing, Rows, one_each, refused
 from ppdm_sql.publishing.rare_values import Counts, warn_of_rare_values
 
@@ -28,31 +31,34 @@ class SwapColumn(Perturber):
         super().__init__((place,))
         self._column = column
         self._counts = Counts()
-        self._values: list[pa.Array] = []
-        self._rows: list[np.ndarray[tuple[int, int], np.dtype[np.uint64]]] = []
-        self._order: list[np.ndarray[tuple[int], np.dtype[np.uint64]]] = []
+        self._digest = ColumnDigest(column)
+        self._read: list[tuple[pa.Array, Rows]] = []
         self._dealt: pa.ChunkedArray | None = None
         self._given = 0
 
     def look(self, number: int, arrays: Sequence[pa.Array], rows: Rows) -> None:
-        """Keep what the replaced rows of a batch hold."""
+        """Keep a batch: which of its rows are replaced is known when all have been read."""
         array = arrays[0]
         if self._column.nulls == "error" and array.null_count:
             missing = pc.is_null(array).to_numpy(zero_copy_only=False)
             error = NullFound(int(missing.argmax()), int(missing.sum()))
             raise SourceError(refused(rows, self._column.name, error, ""))
         self._counts.add(array)
-        chosen, order = self._replaced(array, rows)
-        self._values.append(array.filter(pa.array(chosen)))
-        self._rows.append(rows.blocks[chosen])
-        self._order.append(order[chosen])
+        self._digest.add(array, rows)
+        self._read.append((array, replace(rows, blocks=rows.keyed.blocks)))  # which leaves half of it to keep
 
     def looked(self, number: int) -> None:
-        """Deal the values out."""
-        if self._rows:
-            places = dealing(np.concatenate(self._rows), np.concatenate(self._order))
-            self._dealt = pa.chunked_array(self._values).take(pa.array(places))
-        self._values, self._rows, self._order = [], [], []
+        """Deal the values of the replaced rows out."""
+        values, blocks, orders = [], [], []
+        while self._read:
+            array, rows = self._read.pop(0)
+            chosen, order = self._replaced(array, rows)
+            values.append(array.filter(pa.array(chosen)))
+            blocks.append(rows.keyed.blocks[chosen])
+            orders.append(order[chosen])
+        if values:
+            places = dealing(np.concatenate(blocks), np.concatenate(orders))
+            self._dealt = pa.chunked_array(values).take(pa.array(places))
 
     def perturb(self, arrays: Sequence[pa.Array], rows: Rows) -> list[pa.Array]:
         """The batch with the dealt values in the place of the replaced ones, in the order of the first reading."""
@@ -68,6 +74,10 @@ class SwapColumn(Perturber):
         self._given += count
         return [pc.replace_with_mask(array, pa.array(chosen), given)]
 
+    def coins(self) -> Mapping[int, str]:
+        """The column as it is, once it has been read."""
+        return self._digest.coins(self.columns[0])
+
     def check(self, where: str) -> None:
         """Warn of values that hardly anybody has."""
         if self._column.retain < 1:
@@ -77,7 +87,12 @@ class SwapColumn(Perturber):
         self, array: pa.Array, rows: Rows
     ) -> tuple[np.ndarray[tuple[int], np.dtype[np.bool_]], np.ndarray[tuple[int], np.dtype[np.uint64]]]:
         chosen, order = swapped_rows(
-            rows.blocks, self._column.retain, key=rows.key, table=rows.table, column=self._column.name
+            rows.keyed,
+            self._column.retain,
+            key=rows.key,
+            table=rows.table,
+            column=self._column.name,
+            parameters=self._digest.parameters,
         )
         if self._column.nulls != "value" and array.null_count:
             chosen = chosen & pc.is_valid(array).to_numpy(zero_copy_only=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 from ppdm_udfs import Uniform, perturb
@@ -22,6 +22,7 @@ class UniformColumn(SingleColumn):
         super().__init__(place, column.name)
         self.column = column
         self.kernel = fitting(column, kind, lambda: self.kernel_of(column, kind))
+        self.parameters = self.kernel.parameters(kind)
         self._spacing = Spacing()
 
     def kernel_of(self, column: BoundColumn, kind: pa.DataType) -> Uniform:
@@ -36,9 +37,14 @@ class UniformColumn(SingleColumn):
             key=rows.key,
             table=rows.table,
             column=self.name,
-            rows=rows.blocks,
+            rows=rows.keyed,
+            parameters=self.parameters,
             threads=rows.threads,
         )
+
+    def coins(self) -> Mapping[int, str]:
+        """The domain and what is drawn from it."""
+        return {self.columns[0]: self.parameters}
 
     def perturb(self, arrays: Sequence[pa.Array], rows: Rows) -> list[pa.Array]:
         """The released array; the spacing of the original values is looked at on the way."""
