@@ -7,6 +7,7 @@ later levels need no record of earlier ones (`ppdm_udfs.bridge`).
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from ppdm_udfs import Gap, KernelError, RowError, bridge, decode, encode, position_blocks, row_blocks
+from ppdm_udfs import Gap, KernelError, KeyedRows, RowError, bridge, decode, encode, position_blocks, row_blocks
+from ppdm_udfs.coins import digest
 
 from ppdm_sql.engines.quoting import quote_name
 from ppdm_sql.errors import PolicyError, SourceError
@@ -37,6 +39,11 @@ class Copy:
     retain: float
     rows: Words
     index: Words
+
+    @property
+    def digest(self) -> str:
+        """Tells copies apart."""
+        return hashlib.sha256(self.rows.tobytes() + self.index.tobytes()).hexdigest()
 
     def find(self, blocks: Words) -> npt.NDArray[np.int64]:
         """The places of rows in the copy, -1 where it has none of that identity."""
@@ -71,10 +78,10 @@ class AdoptingColumn(SingleColumn):
         result = encode(self._plain.values(array, rows), kernel.domain, kernel.nulls)
         if known.any():
             chosen = [copy.index[found[known]] for copy, found in zip(self.copies, places, strict=True)]
-            result[known] = self._between(original[known], chosen, rows.blocks[known], rows)
+            result[known] = self._between(original[known], chosen, rows.keyed[known], rows)
         return decode(result, kernel.domain, array.type)
 
-    def _between(self, original: Words, copies: Sequence[Words], blocks: Words, rows: Rows) -> Words:
+    def _between(self, original: Words, copies: Sequence[Words], known: KeyedRows, rows: Rows) -> Words:
         kernel = self._plain.kernel
         levels = [(1.0, original), *((copy.retain, index) for copy, index in zip(self.copies, copies, strict=True))]
         for retain, index in levels:
@@ -84,8 +91,22 @@ class AdoptingColumn(SingleColumn):
         lower = max((level for level in levels if level[0] < kernel.retain), key=lambda level: level[0], default=None)
         gap = Gap(upper[0], None if lower is None else lower[0])
         below = None if lower is None else lower[1]
-        same = np.ascontiguousarray(blocks)
-        return bridge(upper[1], below, gap, kernel, key=rows.key, table=rows.table, column=self.name, rows=same)
+        return bridge(
+            upper[1],
+            below,
+            gap,
+            kernel,
+            key=rows.key,
+            table=rows.table,
+            column=self.name,
+            rows=known,
+            parameters=self._plain.parameters,
+        )
+
+    def coins(self) -> Mapping[int, str]:
+        """Those of the column without copies, and the copies."""
+        words = (word for copy in self.copies for word in (copy.retain.hex(), copy.digest))
+        return {self.columns[0]: digest("adopted", self._plain.parameters, *words)}
 
     def perturb(self, arrays: Sequence[pa.Array], rows: Rows) -> list[pa.Array]:
         """The released array; the spacing of the original values is looked at as ever."""
@@ -110,7 +131,7 @@ def adopted_pairs(adopt: Mapping[Any, float] | Iterable[tuple[Any, float]]) -> l
             raise PolicyError(f"adopted copy {str(name)!r}: its retention is a number above 0 and below 1.")
     if len({retain for _, retain in pairs}) < len(pairs):
         raise PolicyError("two adopted copies have one retention: of coupled copies these would be one and the same.")
-    return pairs
+    return [(name, float(retain)) for name, retain in pairs]
 
 
 def adopting(

@@ -23,12 +23,14 @@ Words = npt.NDArray[np.uint64]
 
 
 class ColumnDigest:
-    """Of one column, batch by batch; with it, all that is declared tells the mechanism's coins from others."""
+    """Of one column, batch by batch; with it, all that is declared but the level tells its coins from others."""
 
     def __init__(self, column: PerturbedColumn) -> None:
+        mechanism = MECHANISMS[column.mechanism]
         self._declared = {
             word: said == "value" if word == "nulls" else said  # NULLs that are no value take no part
-            for word, said in MECHANISMS[column.mechanism].to_json(column).items()
+            for word, said in mechanism.to_json(column).items()
+            if word not in mechanism.level_keys
         }
         self._column = column
         self._rows = 0

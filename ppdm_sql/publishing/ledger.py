@@ -248,7 +248,7 @@ def uncoupled(entry: Entry, other: Entry, name: str) -> str | None:
     different = [key for key in sorted({*one, *before}) if one.get(key) != before.get(key)]
     if different:
         return f"its {different[0]} was another then"
-    if entry.adopted or other.adopted:
+    if entry.adopted.get(name) or other.adopted.get(there):
         return "other copies were adopted then"
     return None if coins is None else mechanism.besides
 

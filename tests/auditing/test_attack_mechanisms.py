@@ -145,7 +145,7 @@ def test_a_broken_promise_is_called_so(copy, original, monkeypatch):
     from ppdm_sql.auditing import views
 
     real = views.log_odds
-    monkeypatch.setattr(views, "log_odds", lambda retain, drawn: real(min(retain * 1.2, 1.0), drawn))
+    monkeypatch.setattr(views, "log_odds", lambda retain, drawn: real(min(2 * retain, 1.0), drawn))
     found = attack([copy()], original)
     (promise,) = named(found.columns, "zip").promises
     assert not promise.kept and "BROKEN" in describe(found)

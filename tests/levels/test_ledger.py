@@ -150,6 +150,8 @@ def test_adopted_copies_are_coupled_with_new_levels(retain, better, worse, key, 
     kept = retain + (1 - retain) / SIZE
     assert abs(np.mean(new == original) - kept) < 5 * np.sqrt(kept * (1 - kept) / len(new))
     assert read_ledger(ledger_path(key))[0].adopted == {"x": (0.4,)}
+    further = policy(retain=0.2) | {"levels": {}}
+    publish(table(), further, to=tmp_path / "further.parquet", key=key, adopt={str(tmp_path / "old.parquet"): 0.4})
     with pytest.raises(PolicyError, match="other copies were adopted then"):
         publish(table(), level, to=tmp_path / "forgotten.parquet", key=key)
 

@@ -101,6 +101,7 @@ class Identity(Own):
     """Drawn among all rows."""
 
     name = "identity"
+    level_keys = ("retain",)  # as long as the column is the same, so is the path
 
 
 class Swap(Own):
