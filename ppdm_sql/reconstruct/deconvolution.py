@@ -35,7 +35,7 @@ STEPS = 1000
 EARLY = STEPS // 5
 """The step whose answer the last one is compared with."""
 
-SLACK = 0.04
+SLACK = 0.06
 """By how much a bound may be out, in standard deviations of the noise: a standard error of its own."""
 
 MAX_BINS = 400

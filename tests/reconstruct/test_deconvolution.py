@@ -106,7 +106,7 @@ def test_intervals_cover_ranges_of_tables_of_many_shapes(rows):
             covered[name, tuple(bounds)] = (np.abs(estimates - truth) < 1.96 * errors).mean()
             ratios.append(np.sqrt(((estimates - truth) ** 2).mean()) / np.sqrt((errors**2).mean()))
     assert np.mean(list(covered.values())) >= 0.95, covered
-    assert min(covered.values()) >= 0.8, covered
+    assert min(covered.values()) >= 0.8, covered  # near the cliff of the exponential
     assert 0.4 < np.mean(ratios) < 1  # wide, and not so wide that they say nothing
 
 
