@@ -7,6 +7,7 @@ from dataclasses import replace
 from ppdm_sql.engines.embedded import EmbeddedEngine
 from ppdm_sql.errors import QueryError, Unsupported
 from ppdm_sql.rewrite.parse import Parameters
+from ppdm_sql.rewrite.shown import shown
 from ppdm_sql.session import Session
 from ppdm_sql.statement import understand
 
@@ -36,4 +37,5 @@ def compile_statement(engine: EmbeddedEngine, session: Session, sql: str, parame
         )
     if statement.tree is None:
         raise QueryError("only queries on perturbed columns of a release are compiled; this one runs as it is.")
-    return statement.tree.sql(dialect=dialect, pretty=True)
+    tree = statement.tree if dialect == engine.dialect else shown(statement.tree)  # another engine has its own schemas
+    return tree.sql(dialect=dialect, pretty=True)

@@ -76,7 +76,7 @@ class Connection(Results, Released):
         if statement is None:
             self._con.execute("")
         elif statement.rewritten is None:
-            self._as_it_is(self._con.execute, {"query": parsed}, {"parameters": values})
+            self._as_it_is(self._con.execute, {"query": statement.renamed or parsed}, {"parameters": values})
             self._after(statement)
         else:
             self._answer(statement, self._con.execute)
@@ -113,7 +113,9 @@ class Connection(Results, Released):
             estimates = bool(statement.plans) or isinstance(parsed, PublishingText)
             answer = answer.set_alias(alias) if alias else answer
             return Relation(answer, self._guard, None if estimates else statement.sql)
-        found = self._as_it_is(self._con.sql, {"query": parsed, "alias": alias}, {"params": values})
+        found = self._as_it_is(
+            self._con.sql, {"query": statement.renamed or parsed, "alias": alias}, {"params": values}
+        )
         self._after(statement)
         return None if found is None else Relation(found, self._guard, statement.sql)
 

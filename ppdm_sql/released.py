@@ -29,10 +29,15 @@ class Released:
             raise QueryError(f"{table!r} is not a release that this connection can see.")
         return found
 
+    def rows_of(self, table: str) -> str:
+        """The name of the rows of a released table in the database itself, in SQL."""
+        named = self._session.located(self._con, exp.to_table(table, dialect="duckdb"))
+        return named.sql(dialect="duckdb", identify=True)
+
     def supports(self, table: str, column: str, itemsets: Sequence[Sequence[Any]]) -> Supports:
         """How many baskets hold each of some itemsets of one length: estimates, errors, covariances; in one scan."""
         for released in self.manifest(table).columns:
             if released.name.casefold() == column.casefold() and isinstance(released.perturbed, BasketColumn):
-                name = exp.to_table(table, dialect="duckdb").sql(dialect="duckdb", identify=True)
+                name = self.rows_of(table)
                 return supports_of(self._con, name, released.perturbed, itemsets)
         raise QueryError(f"{column!r} is not a column of randomized baskets of {table}.")

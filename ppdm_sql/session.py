@@ -12,7 +12,7 @@ from ppdm_sql.engines.catalog import Catalog, Name, read_catalog
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.rewrite.settings import Settings
 from ppdm_sql.statement_text import may_reach_release, read
-from ppdm_sql.touching import touched
+from ppdm_sql.touching import located, touched
 
 
 @dataclass
@@ -48,6 +48,10 @@ class Session:
     def releases(self, con: duckdb.DuckDBPyConnection, tree: exp.Expr) -> list[tuple[exp.Table, Manifest | None]]:
         """The tables of a statement that hold perturbed values; None for what reads one and cannot be rewritten."""
         return touched(con, self.catalog(con), tree)
+
+    def located(self, con: duckdb.DuckDBPyConnection, tree: exp.Expr) -> exp.Expr:
+        """A statement with the names under which the rows of releases are stored."""
+        return located(self.catalog(con), tree)
 
     def reads_release(self, con: duckdb.DuckDBPyConnection, sql: str) -> bool:
         """Whether a statement reads or changes a release; where it cannot be read as a tree, whether it could."""

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from ppdm_sql.answers import GROUPS, answer, sized, together
 from ppdm_sql.engines.embedded import EmbeddedEngine
+from ppdm_sql.engines.listings import listed, listed_text
 from ppdm_sql.errors import QueryError, Unsupported
 from ppdm_sql.joined import Joined
 from ppdm_sql.policy.manifest import Manifest
@@ -21,7 +22,7 @@ from ppdm_sql.rewrite.inline import Tables, inline
 from ppdm_sql.rewrite.item_groups import check_grouped, group_items
 from ppdm_sql.rewrite.macros import write_out
 from ppdm_sql.rewrite.names import ANSWERED, refuse_correlated
-from ppdm_sql.rewrite.parse import Parameters, bind_parameters, known_parameters, parse
+from ppdm_sql.rewrite.parse import Parameters, bind_parameters, known_parameters, number_placeholders, parse
 from ppdm_sql.rewrite.passes import AGGREGATE, UNDERSTAND, run
 from ppdm_sql.rewrite.plan import Plan, make_plan
 from ppdm_sql.rewrite.query import Query
@@ -51,7 +52,8 @@ GENERATED = ("ppdm_scan", "ppdm_groups", "ppdm_sloped", "ppdm_rows", "ppdm_parts
 class Statement:
     """`rewritten` runs in the place of `sql`, or None where `sql` runs as it is; `why` says which case it is.
 
-    `groups` is the relation of reconstructed groups that it reads, and its name.
+    `renamed` runs in the place of `sql`, with its parameters, where only names of releases differ. `groups` is the
+    relation of reconstructed groups that it reads, and its name.
     """
 
     sql: str
@@ -61,6 +63,7 @@ class Statement:
     plans: tuple[Plan, ...] = ()
     reads_only: bool = False
     tree: exp.Expr | None = None
+    renamed: str | None = None
 
 
 def understand(
@@ -87,8 +90,12 @@ def _understand(
     check_whole_databases(sql, session.catalog(engine.con))
     as_is = Statement(sql, "touches no release: runs in DuckDB as it is", reads_only=isinstance(tree, READERS))
     touched = session.releases(engine.con, known_parameters(tree, parameters))
-    if not touched or isinstance(tree, exp.Describe | exp.Use | exp.Detach):
-        return as_is
+    if not touched:
+        renamed = listed(engine.con, session.catalog(engine.con), number_placeholders(sql), tree)
+        return replace(as_is, renamed=renamed)
+    if isinstance(tree, exp.Describe | exp.Use | exp.Detach):
+        at_home = session.located(engine.con, tree)
+        return as_is if at_home is tree else replace(as_is, renamed=at_home.sql(dialect=engine.dialect))
     for table, manifest in touched:
         _check_kind(sql, tree, table, manifest)
     _check_compiled(sql, tree)
@@ -109,6 +116,7 @@ class _Rewriting:
     def of(self, tree: exp.Expr) -> Statement:
         """The statement that runs in the place of `tree`."""
         before = tree
+        tree = self.session.located(self.engine.con, tree)
         tables = Tables(self.is_release, self.definition, self.columns_of, self.names_of)
         tree = inline(self.as_is.sql, tree, tables)
         for select in self.readers(tree):
@@ -234,7 +242,9 @@ class _Rewriting:
         if isinstance(created.this, exp.Schema):
             refuse(self.as_is.sql, table, "the view renames its columns, which is not supported on a release yet.", "")
         _check_compiled(self.as_is.sql, created)
-        return created.expression
+        located = self.session.located(self.engine.con, created.expression)
+        assert isinstance(located, exp.Query)
+        return located
 
 
 def _shows_columns(select: exp.Select) -> bool:
@@ -251,8 +261,9 @@ def _unread(session: Session, engine: EmbeddedEngine, sql: str) -> Statement:
     check_whole_databases(sql, session.catalog(con))
     words = [word.folded for word in words_of(sql)]
     first = words[0] if words else ""
+    renamed = listed_text(con, session.catalog(con), sql)
     if first == "show":  # tells names and types, or a setting
-        return Statement(sql, "touches no release: runs in DuckDB as it is", reads_only=True)
+        return Statement(sql, "touches no release: runs in DuckDB as it is", reads_only=True, renamed=renamed)
     inside = prepared_inside(con, sql) if first == "execute" else statement_inside(sql)
     if session.reads_release(con, sql if inside is None else inside):
         raise QueryError(
@@ -263,6 +274,7 @@ def _unread(session: Session, engine: EmbeddedEngine, sql: str) -> Statement:
         sql,
         "touches no release: runs in DuckDB as it is",
         reads_only=first == "explain" and "analyze" not in words,
+        renamed=renamed,
     )
 
 

@@ -11,10 +11,12 @@ from pathlib import Path
 import duckdb
 from sqlglot import exp
 
-from ppdm_sql.engines.catalog import RECONSTRUCTED, TEXT_FUNCTIONS, Catalog, parquet_manifest
-from ppdm_sql.policy.manifest import MANIFEST_TABLE, Manifest
+from ppdm_sql.engines.catalog import RECONSTRUCTED, TEXT_FUNCTIONS, Catalog, Name, parquet_manifest
+from ppdm_sql.engines.stored import MANIFEST_MACRO
+from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.rewrite.parse import parse
 from ppdm_sql.rewrite.scopes import with_query
+from ppdm_sql.rewrite.shown import store
 
 Touched = tuple[exp.Table, Manifest | None]
 """A table and its manifest; None for what reads a release, or could, and cannot be rewritten."""
@@ -94,9 +96,9 @@ def touched(con: duckdb.DuckDBPyConnection, catalog: Catalog, tree: exp.Expr) ->
 
 def _changed(catalog: Catalog, tree: exp.Expr) -> Iterator[Touched]:
     """What a statement that changes something names beside tables: manifests, columns to comment on, whole schemas."""
-    for name in tree.find_all(exp.Identifier):
-        if name.name.casefold() == MANIFEST_TABLE:
-            yield exp.to_table(MANIFEST_TABLE), None
+    for table in () if isinstance(tree, exp.Use) else tree.find_all(exp.Table):
+        if table.db.casefold() in catalog.schemas or table.name.casefold().startswith(MANIFEST_MACRO):
+            yield table, None
     if isinstance(tree, exp.Comment):
         column = tree.this if isinstance(tree.this, exp.Column) else None
         table = exp.Table(**{key: column.args.get(arg) for key, arg in PLACES.items()}) if column else tree.this
@@ -106,6 +108,30 @@ def _changed(catalog: Catalog, tree: exp.Expr) -> Iterator[Touched]:
         for table in tree.args["tables"]:
             if any(schema == table.db.casefold() for _, schema, _ in catalog.releases):
                 yield table, None
+
+
+def located(catalog: Catalog, tree: exp.Expr) -> exp.Expr:
+    """A statement in which each release bears the name under which its rows are stored; another one where any does."""
+    if not any(_home(catalog, table) for table in tree.find_all(exp.Table)):
+        return tree
+    tree = tree.copy()
+    homes = [(table, _home(catalog, table)) for table in tree.find_all(exp.Table)]
+    for column in tree.find_all(exp.Column):
+        if column.args.get("db") is not None:
+            parts = {"this": column.args["table"], "db": column.args["db"], "catalog": column.args.get("catalog")}
+            if catalog.home(exp.Table(**{part: node.copy() for part, node in parts.items() if node is not None})):
+                column.set("db", None)
+                column.set("catalog", None)
+    for table, home in homes:
+        if home is not None:
+            database, schema, _ = home
+            here = database == catalog.current[0] and database != schema
+            store(table, schema, None if here else database)
+    return tree
+
+
+def _home(catalog: Catalog, table: exp.Table) -> Name | None:
+    return None if isinstance(table.this, exp.Func) or with_query(table) is not None else catalog.home(table)
 
 
 def _of_table(con: duckdb.DuckDBPyConnection, catalog: Catalog, table: exp.Table) -> Iterator[Manifest | None]:

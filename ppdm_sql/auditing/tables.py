@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 import duckdb
 import pyarrow as pa
 
-from ppdm_sql.engines.quoting import quote_name, quote_text
+from ppdm_sql.engines.quoting import quote_text
 from ppdm_sql.engines.release_files import manifest_of
+from ppdm_sql.engines.stored import Place
 from ppdm_sql.errors import ReleaseError, SourceError
 from ppdm_sql.policy import BoundColumn, ColumnPolicy, Manifest, Policy
 from ppdm_sql.policy.domain import Values
@@ -110,7 +111,7 @@ def open_copies(releases: Sequence[str], table: str | None) -> Iterator[list[Cop
                     name = f"read_parquet({quote_text(path)})"
                 else:
                     con.execute(f"ATTACH {quote_text(path)} AS ppdm_release_{i} (READ_ONLY)")
-                    name = f"ppdm_release_{i}.{quote_name(manifest.table)}"
+                    name = Place(f"ppdm_release_{i}", "main", manifest.table).sql
                 copies.append(Copy(path, manifest, con.cursor(), name))
         except duckdb.Error as error:
             raise ReleaseError(f"{path!r} cannot be opened ({type(error).__name__}). Name each release once.") from None

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 import duckdb
 from sqlglot import exp
 
-from ppdm_sql.engines.quoting import quote_name, quote_text
+from ppdm_sql.engines.quoting import quote_text
+from ppdm_sql.engines.stored import MANIFEST_MACRO, stored_manifests
 from ppdm_sql.errors import ReleaseError
-from ppdm_sql.policy.manifest import MANIFEST_TABLE, METADATA_KEY, Manifest
+from ppdm_sql.policy.manifest import METADATA_KEY, Manifest
 
 RECONSTRUCTED = "ppdm_sql: the answer to a query on a release"
 """The comment of a view that holds estimates, and no perturbed values."""
@@ -28,13 +29,15 @@ Name = tuple[str, str, str]
 class Catalog:
     """What a connection can see of releases at one moment.
 
-    `readers` are views and macros that read one or could, `views` has the SQL of the views among them; `plain` are
-    other tables and views that bear a release's name, `aggregates` the functions that may not pass for plain ones,
-    `volatile` the views and macros that give another value at each call, `macros` the parameters
-    and definitions of DuckDB's own that aggregate.
+    `releases` go by the names that they are shown under, `stored` has the names under which a database holds their
+    rows, and what each is shown as. `readers` are views and macros that read one or could, `views` has the SQL of the
+    views among them; `plain` are other tables and views that bear a release's name, `aggregates` the functions that may
+    not pass for plain ones, `volatile` the views and macros that give another value at each call, `macros` the
+    parameters and definitions of DuckDB's own that aggregate.
     """
 
     releases: Mapping[Name, Manifest] = field(default_factory=dict)
+    stored: Mapping[Name, Name] = field(default_factory=dict)
     readers: frozenset[str] = frozenset()
     views: Mapping[Name, str] = field(default_factory=dict)
     plain: frozenset[Name] = frozenset()
@@ -59,35 +62,53 @@ class Catalog:
 
     def release(self, table: exp.Table) -> Manifest | None:
         """The release that a table name means here; in doubt it is one."""
+        name = self._name(table)
+        return None if name is None else self.releases[name]
+
+    def _name(self, table: exp.Table) -> Name | None:
+        """The name under which the release is shown that a table name means here."""
         name, schema, database = (part.casefold() for part in (table.name, table.db, table.catalog))
-        if database:
-            return self.releases.get((database, schema, name))
         here = self.current[0]
-        places = [(here, schema), (schema, "main")] if schema else [("temp", "main"), self.current]
+        if database:
+            places = [(database, schema)]
+        else:
+            places = [(here, schema), (schema, "main")] if schema else [("temp", "main"), self.current]
         for place in places:
-            if (*place, name) in self.releases:
-                return self.releases[(*place, name)]
-            if (*place, name) in self.plain:
+            shown = self.stored.get((*place, name), (*place, name))
+            if shown in self.releases:
+                return shown
+            if shown in self.plain:
                 return None
-        found = [key for key in self.releases if key[2] == name and (not schema or schema in key[:2])]
-        return self.releases[found[0]] if found else None
+        if database:
+            return None
+        found = [(key, key) for key in self.releases] + list(self.stored.items())
+        return next((key for at, key in found if at[2] == name and (not schema or schema in at[:2])), None)
+
+    def home(self, table: exp.Table) -> Name | None:
+        """The name under which the rows of a release are stored, where that is not the one it is shown under."""
+        shown = self._name(table)
+        return next((at for at, name in self.stored.items() if name == shown), None)
 
     @property
     def names(self) -> frozenset[str]:
-        """Every name behind which perturbed values stand, and that of the table with the manifests."""
-        return frozenset(key[2] for key in self.releases) | self.readers | {MANIFEST_TABLE}
+        """Every name behind which perturbed values stand, and what the names of manifests begin with."""
+        return frozenset(key[2] for key in self.releases) | self.readers | self.schemas | {MANIFEST_MACRO}
+
+    @property
+    def schemas(self) -> frozenset[str]:
+        """The schemas that hold rows of releases."""
+        return frozenset(at[1] for at in self.stored)
 
 
 def read_catalog(con: duckdb.DuckDBPyConnection, extra: Mapping[Name, Manifest]) -> Catalog:
     """Look for manifests in every attached database; `extra` are releases known otherwise (Parquet files)."""
-    places = con.execute(
-        f"SELECT database_name, schema_name FROM duckdb_tables() WHERE table_name = {quote_text(MANIFEST_TABLE)}"
-    ).fetchall()
-    releases = dict(extra)
-    for database, schema in places:
-        source = f"{quote_name(database)}.{quote_name(schema)}.{quote_name(MANIFEST_TABLE)}"
-        for table, manifest in con.execute(f"SELECT table_name, manifest FROM {source}").fetchall():
-            releases[(database.casefold(), schema.casefold(), table.casefold())] = Manifest.from_json(manifest)
+    releases, stored = dict(extra), {}
+    for place, text in stored_manifests(con):
+        database, shown, at, table = (
+            part.casefold() for part in (place.database, place.schema, place.stored_schema, place.name)
+        )
+        releases[database, shown, table] = Manifest.from_json(text)
+        stored[database, at, table] = (database, shown, table)
     names = {key[2] for key in releases}
     known = {key[2] for key in extra}
     found = con.execute(
@@ -101,7 +122,8 @@ def read_catalog(con: duckdb.DuckDBPyConnection, extra: Mapping[Name, Manifest])
     }
     macros = con.execute(
         "SELECT function_name, macro_definition FROM duckdb_functions() "
-        "WHERE NOT internal AND macro_definition IS NOT NULL"
+        "WHERE NOT internal AND macro_definition IS NOT NULL AND NOT starts_with(lower(function_name), ?)",
+        [MANIFEST_MACRO],
     ).fetchall()
     definitions: dict[str, str] = {name.casefold(): sql or "" for name, sql in macros}
     for key, sql in views.items():
@@ -115,7 +137,7 @@ def read_catalog(con: duckdb.DuckDBPyConnection, extra: Mapping[Name, Manifest])
         "SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal"
     ).fetchall()
     folded = {(database.casefold(), schema.casefold(), name.casefold()) for database, schema, name in tables}
-    plain = frozenset(key for key in folded if key[2] in names and key not in releases)
+    plain = frozenset(key for key in folded if key[2] in names and key not in releases and key not in stored)
     reading = {key: sql for key, sql in views.items() if key[2] in readers}
     functions = con.execute(
         "SELECT DISTINCT function_name FROM duckdb_functions() "
@@ -127,7 +149,7 @@ def read_catalog(con: duckdb.DuckDBPyConnection, extra: Mapping[Name, Manifest])
     current = (database.casefold(), schema.casefold())
     drawing = con.execute("SELECT function_name FROM duckdb_functions() WHERE stability = 'VOLATILE'").fetchall()
     volatile = _readers(definitions, {f"{name}(" for (name,) in drawing}, ()) if definitions else frozenset()
-    return Catalog(releases, readers, reading, plain, current, aggregates, volatile, own_macros)
+    return Catalog(releases, stored, readers, reading, plain, current, aggregates, volatile, own_macros)
 
 
 @functools.cache

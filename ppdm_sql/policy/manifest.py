@@ -24,8 +24,6 @@ from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.policy.types import SqlType, parse_type
 
 FORMAT = 2
-MANIFEST_TABLE = "ppdm_manifest"
-"""In a DuckDB release: a table with the columns table_name and manifest, one row a released table."""
 METADATA_KEY = "ppdm_manifest"
 """In a Parquet release: the key in the file's metadata."""
 

@@ -9,36 +9,13 @@ from typing import TypeVar
 
 import duckdb
 
-from ppdm_sql.engines.quoting import quote_name
+from ppdm_sql.engines.stored import PERTURBED, Place, stored_manifests
 from ppdm_sql.errors import QueryError, TargetError
-from ppdm_sql.policy.manifest import MANIFEST_TABLE
+from ppdm_sql.policy import Manifest
 from ppdm_sql.publishing.names import nearest
 from ppdm_sql.publishing.statements import Kind
 
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a release is."""
-
-    database: str
-    schema: str
-    name: str
-
-    @property
-    def sql(self) -> str:
-        """The whole name, quoted."""
-        return f"{self._schema}.{quote_name(self.name)}"
-
-    @property
-    def manifests(self) -> str:
-        """The table with the manifests of the schema, quoted."""
-        return f"{self._schema}.{quote_name(MANIFEST_TABLE)}"
-
-    @property
-    def _schema(self) -> str:
-        return f"{quote_name(self.database)}.{quote_name(self.schema)}"
 
 
 @dataclass(frozen=True)
@@ -53,35 +30,40 @@ def locate(con: duckdb.DuckDBPyConnection, name: tuple[str, ...]) -> Place:
     """The place that a name means here; `a.t` names a schema first, and then a database."""
     database, schema = con.execute("SELECT current_database(), current_schema()").fetchall()[0]
     if len(name) == 1:
-        return Place(database, schema, name[0])
+        return Place(database, _shown(schema), name[0])
     known = con.execute("SELECT database_name, schema_name FROM duckdb_schemas()").fetchall()
     wanted = [name[:2]] if len(name) == 3 else [(database, name[0]), (name[0], "main")]
     for pair in wanted:
         for found in known:
             if tuple(part.casefold() for part in found) == tuple(part.casefold() for part in pair):
-                return Place(found[0], found[1], name[-1])
+                return Place(found[0], _shown(found[1]), name[-1])
     raise TargetError(f"there is no schema {'.'.join(name[:-1])!r} for {name[-1]!r}: make it first, or leave it out.")
 
 
+def _shown(schema: str) -> str:
+    return "main" if schema.casefold() == PERTURBED else schema
+
+
 def present(con: duckdb.DuckDBPyConnection, place: Place) -> Present:
-    """What is at a place."""
+    """What is at a place: a release, or what would be hidden behind one."""
+    wanted = place.name.casefold()
+    released = any(
+        (found.database, found.schema.casefold(), found.name.casefold())
+        == (place.database, place.schema.casefold(), wanted)
+        for found, _ in stored_manifests(con)
+    )
     found = con.execute(
-        "SELECT 'table', table_name FROM duckdb_tables() WHERE database_name = $1 AND schema_name = $2 UNION ALL "
-        "SELECT 'view', view_name FROM duckdb_views() WHERE database_name = $1 AND schema_name = $2",
-        [place.database, place.schema],
+        "SELECT 'table', table_name FROM duckdb_tables() WHERE database_name = $1 AND lower(schema_name) = $2 "
+        "UNION ALL "
+        "SELECT 'view', view_name FROM duckdb_views() WHERE database_name = $1 AND lower(schema_name) = $2",
+        [place.database, (place.stored_schema if released else place.schema).casefold()],
     ).fetchall()
     kinds = {name.casefold(): kind for kind, name in found}
-    if MANIFEST_TABLE not in kinds:
-        return Present(kinds.get(place.name.casefold()))
-    rows = con.execute(f"SELECT table_name FROM {place.manifests}").fetchall()
-    listed = {name.casefold() for (name,) in rows}
-    return Present(kinds.get(place.name.casefold()), place.name.casefold() in listed)
+    return Present(kinds.get(wanted), released)
 
 
 def check_free(con: duckdb.DuckDBPyConnection, place: Place, kind: Kind, *, replace: bool) -> None:
     """TargetError where a release may not be put: only a release gives way to another, and only when it is asked to."""
-    if place.name.casefold() == MANIFEST_TABLE:
-        raise TargetError(f"a release cannot be called {place.name!r}: the manifests have that name.")
     there = present(con, place)
     if there.kind is None:
         return
@@ -99,11 +81,15 @@ def check_free(con: duckdb.DuckDBPyConnection, place: Place, kind: Kind, *, repl
         )
 
 
-def write_manifest(con: duckdb.DuckDBPyConnection, place: Place, manifest: str) -> None:
-    """Put a manifest beside its release, in the place of an older one."""
-    con.execute(f"CREATE TABLE IF NOT EXISTS {place.manifests} (table_name VARCHAR, manifest VARCHAR)")
-    con.execute(f"DELETE FROM {place.manifests} WHERE lower(table_name) = lower(?)", [place.name])
-    con.execute(f"INSERT INTO {place.manifests} VALUES (?, ?)", [place.name, manifest])
+def make_schema(con: duckdb.DuckDBPyConnection, place: Place) -> None:
+    """Make the schema that holds rows of releases, unless it is there."""
+    con.execute(f"CREATE SCHEMA IF NOT EXISTS {place.schema_sql}")
+
+
+def write_manifest(con: duckdb.DuckDBPyConnection, place: Place, manifest: Manifest, kind: Kind = "table") -> None:
+    """Put a manifest and comments beside a release, in the place of older ones."""
+    for statement in place.described(manifest, kind.upper()):
+        con.execute(statement)
 
 
 def drop_release(con: duckdb.DuckDBPyConnection, place: Place, kind: Kind, *, if_exists: bool) -> None:
@@ -118,8 +104,7 @@ def drop_release(con: duckdb.DuckDBPyConnection, place: Place, kind: Kind, *, if
         raise TargetError(f"{place.name!r} is a perturbed {there.kind}: say DROP PERTURBED {there.kind.upper()}.")
     with transaction(con):
         changing(place, lambda: con.execute(f"DROP {kind.upper()} IF EXISTS {place.sql}"))
-        query = f"DELETE FROM {place.manifests} WHERE lower(table_name) = lower(?)"
-        changing(place, lambda: con.execute(query, [place.name]))
+        changing(place, lambda: con.execute(f"DROP MACRO IF EXISTS {place.macro}"))
 
 
 def in_transaction(con: duckdb.DuckDBPyConnection) -> bool:

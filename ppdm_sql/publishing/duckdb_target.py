@@ -8,10 +8,10 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from ppdm_sql.engines.quoting import quote_name, quote_text
-from ppdm_sql.errors import TargetError
+from ppdm_sql.engines.quoting import quote_text
+from ppdm_sql.engines.stored import Place, stored_manifests
+from ppdm_sql.errors import ReleaseError, TargetError
 from ppdm_sql.policy import Manifest
-from ppdm_sql.policy.manifest import MANIFEST_TABLE
 from ppdm_sql.publishing.layout import Layout
 from ppdm_sql.publishing.pipeline import Batches
 from ppdm_sql.publishing.targets import Writer
@@ -21,7 +21,7 @@ from ppdm_sql.publishing.writer.process import WriterProcess
 
 @dataclass(frozen=True)
 class Present:
-    """What an existing target holds, the manifest's own table left out."""
+    """What an existing target holds."""
 
     tables: tuple[str, ...] = ()
     views: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class DuckdbWriter(Writer):
 
     def __init__(self, target: Path, aside: Path, layout: Layout, table: str, *, replace: bool) -> None:
         self._where = f"target {str(target)!r}"
-        self._table = table
+        self._place = Place(DATABASE, "main", table)
         present = _present(target, self._where)
         again = [name for name in present.tables if name.casefold() == table.casefold()]
         if again and not replace:
@@ -55,17 +55,12 @@ class DuckdbWriter(Writer):
 
     def write(self, schema: pa.Schema, batches: Batches) -> None:
         """Hand all rows over."""
-        self._process.send_rows(schema, batches, name=f"{DATABASE}.main.{quote_name(self._table)}")
+        before = [f"CREATE SCHEMA IF NOT EXISTS {self._place.schema_sql}"]
+        self._process.send_rows(schema, batches, name=self._place.sql, before=before)
 
     def finish(self, manifest: Manifest) -> Path:
         """Manifest in, file closed; nothing is left in a log beside it."""
-        kept = f"{DATABASE}.main.{MANIFEST_TABLE}"
-        table, text = quote_text(manifest.table), quote_text(manifest.to_json())
-        statements = [
-            f"CREATE TABLE IF NOT EXISTS {kept} (table_name VARCHAR, manifest VARCHAR)",
-            f"DELETE FROM {kept} WHERE lower(table_name) = lower({table})",
-            f"INSERT INTO {kept} VALUES ({table}, {text})",
-        ]
+        statements = list(self._place.described(manifest))
         return Path(self._process.ask("finish", statements=statements, compact=self._compact))
 
     def abandon(self) -> None:
@@ -87,25 +82,22 @@ def _present(target: Path, where: str) -> Present:
         with duckdb.connect() as looking:
             looking.execute(f"ATTACH {quote_text(str(target))} AS present (READ_ONLY)")
             found = looking.execute(
-                "SELECT table_name, FALSE FROM duckdb_tables() WHERE database_name = 'present' UNION ALL "
-                "SELECT view_name, TRUE FROM duckdb_views() WHERE database_name = 'present' AND NOT internal"
+                "SELECT schema_name, table_name, FALSE FROM duckdb_tables() WHERE database_name = 'present' UNION ALL "
+                "SELECT schema_name, view_name, TRUE FROM duckdb_views() "
+                "WHERE database_name = 'present' AND NOT internal"
             ).fetchall()
-            released = _released(looking) if (MANIFEST_TABLE, False) in found else set()
+            released = {(place.stored_schema, place.name.casefold()) for place, _ in stored_manifests(looking)}
+    except ReleaseError as error:
+        raise TargetError(f"{where}: {error} Name a file that does not exist yet.") from None
     except duckdb.Error as error:
         reason = type(error).__name__
     else:
-        others = [name for name, view in found if not view and name != MANIFEST_TABLE and name.lower() not in released]
-        if (found and (MANIFEST_TABLE, False) not in found) or others:
+        tables = [(schema, name) for schema, name, view in found if not view]
+        others = [name for schema, name in tables if (schema, name.casefold()) not in released]
+        if (found and not released) or others:
             raise TargetError(
                 f"{where} is a database that is not a release: a release must not travel with other data. Name a file "
                 "that does not exist yet."
             )
-        tables = tuple(name for name, view in found if not view and name != MANIFEST_TABLE)
-        return Present(tables, tuple(name for name, view in found if view))
+        return Present(tuple(name for _, name in tables), tuple(name for _, name, view in found if view))
     raise TargetError(f"{where} exists and is no DuckDB file that can be opened ({reason}). Name another file.")
-
-
-def _released(looking: duckdb.DuckDBPyConnection) -> set[str]:
-    """The tables that were published into the file."""
-    rows = looking.execute(f"SELECT lower(table_name) FROM present.main.{MANIFEST_TABLE}").fetchall()
-    return {name for (name,) in rows}

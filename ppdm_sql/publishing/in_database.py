@@ -14,7 +14,8 @@ import duckdb
 import pyarrow as pa
 
 from ppdm_sql.engines.quoting import quote_name
-from ppdm_sql.publishing.database import Place, changing, check_free, transaction, write_manifest
+from ppdm_sql.engines.stored import Place
+from ppdm_sql.publishing.database import changing, check_free, make_schema, transaction, write_manifest
 from ppdm_sql.publishing.pipeline import Batches
 from ppdm_sql.publishing.query_source import Parameters, Perturbed, perturb_query, relation_of
 from ppdm_sql.publishing.statements import CreatePerturbed
@@ -49,9 +50,10 @@ def _put(waiting: IO[bytes], schema: pa.Schema, batches: Batches) -> None:
 def _create(con: duckdb.DuckDBPyConnection, place: Place, perturbed: Perturbed, waiting: IO[bytes]) -> None:
     columns = perturbed.layout.columns
     selected = ", ".join(f"CAST(c{i} AS {c.type}) AS {quote_name(c.name)}" for i, c in enumerate(columns))
+    make_schema(con, place)
     con.register(_STREAM, pa.ipc.open_stream(waiting))
     try:
         con.execute(f"CREATE OR REPLACE TABLE {place.sql} AS SELECT {selected} FROM {_STREAM}")
     finally:
         con.unregister(_STREAM)
-    write_manifest(con, place, perturbed.manifest.to_json())
+    write_manifest(con, place, perturbed.manifest)

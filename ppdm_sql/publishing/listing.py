@@ -38,10 +38,11 @@ def tables_query(con: duckdb.DuckDBPyConnection, catalog: Catalog) -> str:
     """A row for each release in sight."""
     found = con.execute("SELECT database_name, schema_name, view_name, sql FROM duckdb_views()").fetchall()
     views = {tuple(part.casefold() for part in row[:3]): row[3] or "" for row in found}
+    homes = {shown: at for at, shown in catalog.stored.items()}
     rows = []
     for (database, schema, name), manifest in sorted(catalog.releases.items()):
         perturbed = ", ".join(column.name for column in manifest.perturbed)
-        kind = _kind(views.get((database, schema, name)))
+        kind = _kind(views.get(homes.get((database, schema, name), (database, schema, name))))
         rows.append((manifest.table, manifest.rows, perturbed, kind, database, schema))
     return _constants(_TABLES, rows)
 

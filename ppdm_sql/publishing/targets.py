@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from ppdm_sql.errors import TargetError
 from ppdm_sql.policy import Manifest
-from ppdm_sql.policy.manifest import MANIFEST_TABLE
 from ppdm_sql.publishing.layout import Layout
 from ppdm_sql.publishing.locking import (
     aside_path,
@@ -69,8 +68,6 @@ def check_target(to: str | Path, *, table: str, sources: list[Path]) -> Path:
         raise TargetError(f"{where}: the directory {str(target.parent)!r} does not exist. Make it first.")
     if target.is_dir():
         raise TargetError(f"{where} is a directory: name a file.")
-    if table.casefold() == MANIFEST_TABLE:
-        raise TargetError(f"a table cannot be called {table!r}: the release keeps its parameters under that name.")
     if any(_same(target, source) for source in sources):
         raise TargetError(f"{where} is the source itself: a release must not travel with the original. Name another.")
     return target

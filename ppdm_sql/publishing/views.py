@@ -23,12 +23,19 @@ from duckdb.func import FunctionNullHandling, PythonUDFType
 from ppdm_udfs import RowError, row_blocks, subkey
 
 from ppdm_sql.engines.quoting import quote_name
+from ppdm_sql.engines.stored import Place, stored_manifests
 from ppdm_sql.errors import PolicyError, PpdmError, QueryError, SourceError
 from ppdm_sql.policy import Manifest, PerturbedColumn
-from ppdm_sql.policy.manifest import MANIFEST_TABLE
 from ppdm_sql.policy.types import parse_type
 from ppdm_sql.publishing.column import Column
-from ppdm_sql.publishing.database import Place, changing, check_free, in_transaction, transaction, write_manifest
+from ppdm_sql.publishing.database import (
+    changing,
+    check_free,
+    in_transaction,
+    make_schema,
+    transaction,
+    write_manifest,
+)
 from ppdm_sql.publishing.mechanisms import PUBLISHING, perturbers_of
 from ppdm_sql.publishing.perturber import Rows, SingleColumn
 from ppdm_sql.publishing.pipeline import Batches
@@ -80,16 +87,11 @@ def create_view(con: duckdb.DuckDBPyConnection, place: Place, statement: CreateP
 
 def restore_views(con: duckdb.DuckDBPyConnection, key: bytes) -> None:
     """Make the functions of all views in sight that were created with this key."""
-    places = con.execute(
-        "SELECT v.database_name, v.schema_name, v.view_name, v.sql FROM duckdb_views() v JOIN duckdb_tables() t "
-        "ON t.database_name = v.database_name AND t.schema_name = v.schema_name "
-        "WHERE t.table_name = ? AND contains(v.sql, ?)",
-        [MANIFEST_TABLE, PREFIX],
-    ).fetchall()
-    for database, schema, view, sql in places:
-        place = Place(database, schema, view)
-        query = f"SELECT manifest FROM {place.manifests} WHERE lower(table_name) = lower(?)"
-        for (text,) in con.execute(query, [view]).fetchall():
+    found = con.execute("SELECT database_name, schema_name, view_name, sql FROM duckdb_views()").fetchall()
+    views = {(database, schema, view.casefold()): sql or "" for database, schema, view, sql in found}
+    for place, text in stored_manifests(con):
+        sql = views.get((place.database, place.stored_schema, place.name.casefold()), "")
+        if PREFIX in sql:
             manifest = Manifest.from_json(text)
             for function in _functions(manifest, manifest.view or (), key):
                 if function.name in sql:
@@ -167,9 +169,10 @@ def _create(
             selected.append(f"CAST({value} AS {column.type}) AS {name}")
         else:
             selected.append(f"{called[column.name]}({name}, {identity}) AS {name}")
+    make_schema(con, place)
     # A line break, for the query may end with a comment.
     con.execute(f"CREATE OR REPLACE VIEW {place.sql} AS SELECT {', '.join(selected)} FROM (\n{query}\n)")
-    write_manifest(con, place, replace(perturbed.manifest, view=perturbed.identity).to_json())
+    write_manifest(con, place, replace(perturbed.manifest, view=perturbed.identity), "view")
 
 
 def _kind(column: PerturbedColumn) -> str:

@@ -61,7 +61,7 @@ def rows_of(path, table="people", columns="*"):
         if str(path).endswith(".parquet"):
             return con.sql(f"SELECT {columns} FROM read_parquet('{path}')").fetchall()
         con.execute(f"ATTACH '{path}' AS release (READ_ONLY)")
-        return con.sql(f'SELECT {columns} FROM release.main."{name}"').fetchall()
+        return con.sql(f'SELECT {columns} FROM release.perturbed."{name}"').fetchall()
 
 
 def files_in(folder):

@@ -50,10 +50,10 @@ def opened(path: Path, beside: dict[str, Path]) -> Connection:
     for name, other in beside.items():
         con.execute(f"ATTACH '{other}' AS {name} (READ_ONLY)")
     con.execute("CREATE TEMP TABLE plain AS SELECT range AS x FROM range(10)")
-    con._con.execute(exact_tables("release.main.people", "TEMP"))
-    con._con.execute("CREATE TEMP VIEW everybody AS SELECT * FROM release.main.people")
+    con._con.execute(exact_tables("release.perturbed.people", "TEMP"))
+    con._con.execute("CREATE TEMP VIEW everybody AS SELECT * FROM release.perturbed.people")
     con._con.execute("CREATE TEMP VIEW indirect AS SELECT * FROM everybody")
-    con._con.execute("CREATE TEMP MACRO leak() AS TABLE SELECT avg(age) FROM release.main.people")
+    con._con.execute("CREATE TEMP MACRO leak() AS TABLE SELECT avg(age) FROM release.perturbed.people")
     return con
 
 
