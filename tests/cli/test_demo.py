@@ -60,7 +60,7 @@ def test_it_shows_rows_a_refusal_and_an_explanation(demo):
 def test_it_tells_no_secret(demo):
     assert demo.secret not in demo.out
     with duckdb.connect(demo.release, read_only=True) as con:
-        assert "ssn" not in [row[0] for row in con.sql("DESCRIBE people").fetchall()]
+        assert "ssn" not in [row[0] for row in con.sql("DESCRIBE perturbed.people").fetchall()]
 
 
 def test_running_it_again_keeps_the_key(run, demo, tmp_path):

@@ -127,7 +127,7 @@ def postgres() -> Iterator[Postgres]:
 @pytest.fixture(scope="module")
 def loaded(postgres, release) -> Postgres:
     with ppdm_sql.connect(release(0.5), read_only=True) as con:
-        rows = con._con.sql(f"SELECT {COLUMNS} FROM people").fetchall()
+        rows = con._con.sql(f"SELECT {COLUMNS} FROM perturbed.people").fetchall()
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([["" if value is None else value for value in row] for row in rows])
     table = (

@@ -172,7 +172,7 @@ def test_releases_appear_when_they_are_attached(release):
 def test_a_view_made_later_does_not_hide_a_release(release):
     with ppdm_sql.connect() as con:
         con.execute(f"ATTACH '{release(0.5)}' AS half (READ_ONLY)")
-        con._con.execute("CREATE VIEW innocent AS SELECT * FROM half.people")
+        con._con.execute("CREATE VIEW innocent AS SELECT * FROM half.perturbed.people")
         con.execute("SELECT 1; CREATE TABLE t (a INTEGER)")
         (estimate,) = con.execute("SELECT avg(age) FROM innocent").fetchone()
         (perturbed,) = con._con.execute("SELECT avg(age) FROM innocent").fetchone()

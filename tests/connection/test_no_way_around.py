@@ -36,7 +36,7 @@ def means(files) -> tuple[float, float]:
     """The true mean age and the perturbed one, far apart."""
     table = people(ROWS)
     with duckdb.connect(str(files / "r.duckdb"), read_only=True) as raw:
-        perturbed = raw.execute("SELECT avg(age) FROM people").fetchall()[0][0]
+        perturbed = raw.execute("SELECT avg(age) FROM perturbed.people").fetchall()[0][0]
     return float(table.column("age").to_numpy().mean()), perturbed
 
 
@@ -255,7 +255,9 @@ def test_positions_in_order_by_survive_added_columns(con):
 
 
 def test_counts_in_stored_views_are_counts(con):
-    con._con.execute("CREATE TEMP VIEW counted AS SELECT sex, count(*) AS n FROM r.people WHERE age > 30 GROUP BY sex")
+    con._con.execute(
+        "CREATE TEMP VIEW counted AS SELECT sex, count(*) AS n FROM r.perturbed.people WHERE age > 30 GROUP BY sex"
+    )
     con.execute("CREATE TEMP TABLE other (a INTEGER)")
     found = con.execute("SELECT sex, n FROM counted ORDER BY sex").fetchall()
     assert found == con.execute("SELECT sex, count(*) FROM people WHERE age > 30 GROUP BY sex ORDER BY sex").fetchall()

@@ -80,26 +80,31 @@ def test_a_form_that_cannot_be_read_is_refused(con, sql):
 @pytest.mark.parametrize(
     "sql",
     [
-        "DROP TABLE ppdm_manifest",
-        'DROP TABLE IF EXISTS half.main."PPDM_Manifest"',
-        "DELETE FROM ppdm_manifest",
-        "WITH t AS (SELECT 1) DELETE FROM ppdm_manifest",
-        "TRUNCATE ppdm_manifest",
-        "UPDATE ppdm_manifest SET table_name = 'x'",
-        "INSERT INTO ppdm_manifest SELECT 'x', 'y'",
-        "MERGE INTO ppdm_manifest USING (SELECT '' AS table_name) AS s USING (table_name) WHEN NOT MATCHED THEN INSERT",
-        "ALTER TABLE ppdm_manifest RENAME TO gone",
-        "ALTER TABLE ppdm_manifest ALTER COLUMN manifest TYPE BLOB USING manifest::BLOB",
-        "CREATE OR REPLACE TABLE ppdm_manifest (a INTEGER)",
-        "CREATE TEMP TABLE ppdm_manifest (a INTEGER)",
-        "CREATE INDEX i ON ppdm_manifest (table_name)",
-        "COMMENT ON TABLE ppdm_manifest IS 'x'",
-        "COMMENT ON COLUMN ppdm_manifest.manifest IS 'x'",
+        "DROP MACRO perturbed.ppdm_manifest_people",
+        'DROP MACRO IF EXISTS half."Perturbed"."PPDM_Manifest_People"',
+        "DROP FUNCTION perturbed.ppdm_manifest_people",
+        "USE perturbed; DROP MACRO ppdm_manifest_people",
+        "CREATE OR REPLACE MACRO perturbed.ppdm_manifest_people() AS 'x'",
+        "CREATE TEMP MACRO ppdm_manifest_people() AS 'x'",
+        "COMMENT ON MACRO perturbed.ppdm_manifest_people IS 'x'",
+        "PREPARE p AS DELETE FROM perturbed.people",
+        "DELETE FROM people",
+        "WITH t AS (SELECT 1) DELETE FROM half.perturbed.people",
+        "TRUNCATE perturbed.people",
+        "UPDATE people SET age = 1",
+        "INSERT INTO perturbed.people SELECT * FROM people",
+        "ALTER TABLE perturbed.people RENAME TO gone",
+        "CREATE TABLE perturbed.other (a INTEGER)",
+        "CREATE VIEW perturbed.other AS SELECT 1",
+        "CREATE INDEX i ON people (age)",
+        "COMMENT ON TABLE people IS 'x'",
         "COMMENT ON COLUMN people.age IS 'x'",
+        "COMMENT ON COLUMN perturbed.people.age IS 'x'",
         "COMMENT ON COLUMN half.main.people.age IS 'x'",
-        "COPY ppdm_manifest FROM 'x.csv'",
-        "EXPLAIN ANALYZE DELETE FROM ppdm_manifest",
-        "PREPARE p AS DELETE FROM ppdm_manifest",
+        "COPY people FROM 'x.csv'",
+        "EXPLAIN ANALYZE DELETE FROM people",
+        "DROP SCHEMA perturbed CASCADE",
+        "DROP SCHEMA half.perturbed CASCADE",
         "DROP SCHEMA main CASCADE",
         "DROP SCHEMA half.main CASCADE",
         "DROP TABLE people",
@@ -115,13 +120,13 @@ def test_no_statement_changes_a_release_or_its_manifest(con, sql):
 
 
 @pytest.mark.parametrize("write", ["append", "insert_into", "create"])
-def test_no_method_writes_manifests(con, write):
-    frame = pd.DataFrame({"table_name": ["x"], "manifest": ["y"]})
+def test_no_method_writes_into_a_release(con, write):
+    frame = pd.DataFrame({"age": [1]})
     with pytest.raises(PpdmError, match="may not name a release"):
         if write == "append":
-            con.append("ppdm_manifest", frame)
+            con.append("perturbed.people", frame)
         else:
-            getattr(con.from_df(frame), write)("ppdm_manifest")
+            getattr(con.from_df(frame), write)("perturbed.people")
 
 
 def test_what_leads_to_no_release_runs(con, folder):
@@ -149,7 +154,7 @@ def test_what_leads_to_no_release_runs(con, folder):
         "CREATE TYPE memory.main.color AS ENUM ('red', 'green')",
         "CREATE TYPE memory.main.number AS ENUM (SELECT a::VARCHAR FROM memory.mine)",
         "DROP TYPE memory.main.color",
-        "SELECT * FROM ppdm_manifest",
+        "SELECT perturbed.ppdm_manifest_people()",
     ):
         con.execute(sql).fetchall()
 

@@ -11,6 +11,7 @@ from cases import AGES, secret, staff
 from scipy.stats import chi2
 
 import ppdm_sql
+from ppdm_sql.engines.stored import stored_manifests
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.publishing.release import publish
@@ -43,8 +44,10 @@ def test_the_law_of_the_kernel(case, retain, tmp_path):
 def test_files_of_both_kinds_hold_the_same(case, releases):
     one, other = releases(case, 0.5), releases(case, 0.5, ending="parquet")
     with duckdb.connect(str(one), read_only=True) as con:
-        assert con.sql("FROM staff ORDER BY id").fetchall() == con.sql(f"FROM '{other}' ORDER BY id").fetchall()
-        text = con.sql("SELECT manifest FROM ppdm_manifest").fetchall()[0][0]
+        assert (
+            con.sql("FROM perturbed.staff ORDER BY id").fetchall() == con.sql(f"FROM '{other}' ORDER BY id").fetchall()
+        )
+        [(_, text)] = stored_manifests(con)
     manifest = Manifest.from_json(text)
     assert {column.mechanism for column in manifest.perturbed} == {case.name}
     assert Manifest.from_json(manifest.to_json()) == manifest

@@ -13,6 +13,7 @@ from mechanisms.conftest import ROWS, secret
 from scipy.stats import chi2
 
 import ppdm_sql
+from ppdm_sql.engines.stored import stored_manifests
 from ppdm_sql.errors import PolicyError, SourceError, Unsupported
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.publishing.release import publish
@@ -107,8 +108,8 @@ def test_groups_of_the_column_and_beside_it(made, original):
 
 def test_parts_are_public_and_keep_the_promise(made):
     with duckdb.connect(str(made()), read_only=True) as con:
-        manifest = Manifest.from_json(con.sql("SELECT manifest FROM ppdm_manifest").fetchall()[0][0])
-        released = con.sql("SELECT id, code, code_part FROM staff ORDER BY id").to_arrow_table()
+        manifest = Manifest.from_json(stored_manifests(con)[0][1])
+        released = con.sql("SELECT id, code, code_part FROM perturbed.staff ORDER BY id").to_arrow_table()
         other = con.sql(f"SELECT id, code, code_part FROM '{made(ending='parquet')}' ORDER BY id").to_arrow_table()
     assert released.equals(other)
     assert Manifest.from_json(manifest.to_json()) == manifest

@@ -71,23 +71,23 @@ def test_supports_from_a_release(tmp_path):
         manifest = ppdm_sql.publish(table, policy(compress=compress, max_size=5), to=path, key=KEY)
         truth = [set(one) for one in table.column("items").to_pylist()]
         with duckdb.connect(str(path), read_only=True) as con:
-            column = manifest.perturbed[0]
+            column, rows = manifest.perturbed[0], "perturbed.baskets"
             for itemsets in ([["milk"], ["it's"]], [["milk", "bread"], ["eggs", "ünï"]], [["milk", "bread", "eggs"]]):
-                found = supports_of(con, "baskets", column, itemsets)
+                found = supports_of(con, rows, column, itemsets)
                 held = [sum(set(one) <= basket for basket in truth) for one in itemsets]
                 assert (np.abs(found.estimate() - held) < 4 * found.errors()).all()
-                half = supports_of(con, "baskets", column, itemsets, "till = 2")
+                half = supports_of(con, rows, column, itemsets, "till = 2")
                 held = [sum(set(one) <= basket for basket in truth[1::2]) for one in itemsets]
                 assert (np.abs(half.estimate() - held) < 4 * half.errors()).all()
             with pytest.raises(QueryError, match="'beer' is not an item"):
-                supports_of(con, "baskets", column, [["beer"]])
+                supports_of(con, rows, column, [["beer"]])
             with pytest.raises(QueryError, match="twice"):
-                supports_of(con, "baskets", column, [["milk", "milk"]])
+                supports_of(con, rows, column, [["milk", "milk"]])
             with pytest.raises(QueryError, match="same number"):
-                supports_of(con, "baskets", column, [["milk"], ["milk", "eggs"]])
+                supports_of(con, rows, column, [["milk"], ["milk", "eggs"]])
             if compress:
                 with pytest.raises(QueryError, match="up to 3 items"):
-                    supports_of(con, "baskets", column, [ITEMS[:4]])
+                    supports_of(con, rows, column, [ITEMS[:4]])
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_duckdb_and_parquet_releases_and_streams_are_the_same(tmp_path):
     publish(tmp_path / "r.parquet", columns)
     publish(tmp_path / "r.duckdb", columns, source=table().to_reader(700))
     with duckdb.connect(str(tmp_path / "r.duckdb")) as con:
-        stored = con.sql("SELECT b FROM t ORDER BY id").to_arrow_table()
+        stored = con.sql("SELECT b FROM perturbed.t ORDER BY id").to_arrow_table()
     assert stored["b"].to_numpy().tolist() == read(tmp_path / "r.parquet")["b"].to_numpy().tolist()
 
 

@@ -5,6 +5,7 @@ from datetime import date, datetime
 import duckdb
 import pytest
 
+from ppdm_sql.engines.stored import stored_manifests
 from ppdm_sql.errors import PolicyError, SourceError, TargetError
 from ppdm_sql.policy import Manifest
 from ppdm_sql.publishing import publish
@@ -104,7 +105,7 @@ def read(path):
     if path.suffix == ".parquet":
         con.execute(f"CREATE VIEW t AS FROM read_parquet('{path}')")
     else:
-        con.execute(f"ATTACH '{path}' AS release (READ_ONLY); USE release")
+        con.execute(f"ATTACH '{path}' AS release (READ_ONLY); USE release.perturbed")
     return con
 
 
@@ -132,7 +133,7 @@ def test_listed(name, tmp_path):
     before, after = texts(con, query), texts(read(tmp_path / "r.duckdb"), "FROM t")
     assert set(after) == set(before)
     assert before != after
-    stored = read(tmp_path / "r.duckdb").sql("SELECT manifest FROM ppdm_manifest").fetchall()[0][0]
+    [(_, stored)] = stored_manifests(read(tmp_path / "r.duckdb"))
     assert Manifest.from_json(stored) == manifest
 
 

@@ -21,5 +21,5 @@ def test_the_page_runs(tmp_path, monkeypatch):
             con.execute(block)
         assert con.execute("SHOW PERTURBED TABLES").fetchall() == []
     with duckdb.connect("public.duckdb") as con:
-        assert con.execute("SELECT count(*) FROM adult").fetchall() == [(2_000,)]
+        assert con.execute("SELECT count(*) FROM perturbed.adult").fetchall() == [(2_000,)]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["adult.key", "adult.key.ledger", "public.duckdb"]

@@ -7,6 +7,7 @@ import pytest
 from keys import write_key
 
 import ppdm_sql
+from ppdm_sql.engines.stored import stored_manifests
 from ppdm_sql.errors import PolicyError, PpdmError, QueryError, SourceError, TargetError, Unsupported
 
 from .conftest import AGE, BY_ID, CLAUSE, ROWS, TOML, names_in, releases_in
@@ -20,7 +21,7 @@ def rows_of(con, table="adult_public"):
 
 def rows_in_file(path, table="adult_public"):
     with duckdb.connect(str(path), read_only=True) as con:
-        return con.execute(f"SELECT * FROM {table}").fetchall()
+        return con.execute(f"SELECT * FROM perturbed.{table}").fetchall()
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def test_sql_to_a_file_gives_the_same_values(con, published, tmp_path):
     assert con.sql(query) is None
     assert rows_in_file(path) == published
     with duckdb.connect(str(path)) as other:
-        assert names_in(other) == ["adult_public", "ppdm_manifest"]
+        assert names_in(other) == ["adult_public"]
     assert releases_in(con) == []
     with pytest.raises(TargetError, match="already"):
         con.execute(query)
@@ -134,11 +135,9 @@ def test_or_replace(con):
         con.execute(f"CREATE PERTURBED TABLE P AS FROM adult {BY_ID}")
     con.execute(f"CREATE OR REPLACE PERTURBED TABLE P AS SELECT id, age, ssn FROM adult LIMIT 10 {BY_ID}")
     assert [row[:2] for row in con.sql("SHOW PERTURBED TABLES").fetchall()] == [("P", 10)]
-    assert con._con.execute("SELECT count(*) FROM ppdm_manifest").fetchall() == [(1,)]
+    assert len(stored_manifests(con._con)) == 1
     with pytest.raises(TargetError, match="not a release: OR REPLACE never takes the place of an original"):
         con.execute(f"CREATE OR REPLACE PERTURBED TABLE adult AS FROM adult {BY_ID}")
-    with pytest.raises(TargetError, match="the manifests have that name"):
-        con.execute(f"CREATE OR REPLACE PERTURBED TABLE ppdm_manifest AS FROM adult {BY_ID}")
 
 
 def test_drop(con):
@@ -148,7 +147,7 @@ def test_drop(con):
     with pytest.raises(TargetError, match="'adult' is not a release"):
         con.execute("DROP PERTURBED TABLE IF EXISTS adult")
     con.execute("DROP PERTURBED TABLE P")
-    assert names_in(con) == ["adult", "ppdm_manifest"] and releases_in(con) == []
+    assert names_in(con) == ["adult"] and releases_in(con) == []
     with pytest.raises(TargetError, match="'p' does not exist"):
         con.execute("DROP PERTURBED TABLE p")
     con.execute("DROP PERTURBED TABLE IF EXISTS p")
