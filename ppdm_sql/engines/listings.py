@@ -20,7 +20,7 @@ from ppdm_sql.engines.stored import MANIFEST_MACRO
 NUMBERED = ("duckdb_columns", "duckdb_constraints", "duckdb_indexes", "duckdb_tables", "duckdb_views")
 """Functions whose rows have the name and the number of a schema."""
 FUNCTIONS = (*NUMBERED, "duckdb_functions", "duckdb_schemas")
-READ = re.compile(rf"\bFROM ({'|'.join(FUNCTIONS)})\b(\(\))?")
+READ = re.compile(rf"\b((?:FROM|JOIN) \(?)({'|'.join(FUNCTIONS)})\b(\(\))?")
 CALL = re.compile(r"\s*\(\s*\)")
 ABOUT_ONE_TABLE = re.compile(r"\b(?:pragma_)?(?:table_info|show)\s*\(\s*'((?:[^']|'')*)'", re.IGNORECASE)
 TOLD = re.compile(r"(?:SHOW|PRAGMA|CALL)\b", re.IGNORECASE)
@@ -143,9 +143,7 @@ class _Listing:
         return None if changed == body else f"({changed})"
 
     def _read(self, match: re.Match[str]) -> str:
-        if match[2]:
-            return f"FROM {self._function(match[1])}"
-        return f"FROM {self._inner(exp.to_table(match[1]))}"
+        return match[1] + str(self._function(match[2]) if match[3] else self._inner(exp.to_table(match[2])))
 
     def _function(self, name: str) -> str:
         if name == "duckdb_functions":

@@ -164,6 +164,8 @@ def publishing_statement(sql: str) -> OurStatement | None:
 
 def _read(sql: str, tokens: Sequence[Token]) -> PublishingStatement | None:
     words = Words(sql, tokens)
+    if any(words.follows(verb, "PERTURBED", ".") for verb in ("SHOW", "DESCRIBE", "DESC")):
+        return None  # the schema `perturbed`
     statement: OurStatement
     if words.take("CREATE", "PERTURBED"):
         statement = _create(words, replace=False)
