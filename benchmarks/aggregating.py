@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import duckdb
-
 from benchmarks.people import COLUMNS, TABLE, conditions
-from benchmarks.queries import fetched
+from benchmarks.queries import fetched, stored_rows
 from benchmarks.results import Result
 from benchmarks.timing import in_turns
 from benchmarks.workspace import Workspace
@@ -29,7 +27,7 @@ QUERIES = {
 def of_all_kinds(space: Workspace) -> Iterator[Result]:
     """Under conditions on two perturbed columns."""
     _, release = space.people
-    with connect(release, read_only=True) as ours, duckdb.connect(str(release), read_only=True) as theirs:
+    with connect(release, read_only=True) as ours, stored_rows(release) as theirs:
         for what, items in QUERIES.items():
             sql = f"SELECT {items} FROM {TABLE} WHERE {conditions(2)}"
             times = in_turns(fetched(ours, sql), fetched(theirs, sql), TURNS)
@@ -41,7 +39,7 @@ def by_perturbed_column(space: Workspace) -> Iterator[Result]:
     _, release = space.people
     cells = COLUMNS[0].size
     sql = f"SELECT age, count(*) FROM {TABLE} GROUP BY age"
-    with connect(release, read_only=True) as ours, duckdb.connect(str(release), read_only=True) as theirs:
+    with connect(release, read_only=True) as ours, stored_rows(release) as theirs:
         for method in ("auto", "inversion"):
             ours.execute(f"SET ppdm_method = '{method}'")
             times = in_turns(fetched(ours, sql), fetched(theirs, sql), TURNS)

@@ -45,7 +45,7 @@ def _supports(space: Workspace, lists: pa.Array, count: int) -> Result:
     manifest = publish(pa.table({"items": lists}), policy, to=target, key=secrets.token_bytes(KEY_BYTES))
     pairs = [(i, j) for i in range(142) for j in range(i)][:PAIRS]
     with duckdb.connect(str(target), read_only=True) as con:
-        seconds = _least(lambda: supports_of(con, "baskets", manifest.perturbed[0], pairs).errors())
+        seconds = _least(lambda: supports_of(con, "perturbed.baskets", manifest.perturbed[0], pairs).errors())
     return Result(f"supports of {PAIRS:,} pairs, one scan", seconds, "s", detail=f"{count:,} baskets with errors")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from benchmarks.people import TABLE, conditions
-from benchmarks.queries import fetched
+from benchmarks.queries import fetched, stored_rows
 from benchmarks.results import Result
 from benchmarks.timing import Side, in_turns
 from benchmarks.workspace import Workspace
@@ -30,7 +30,7 @@ FAR = 6
 def by_inversion(space: Workspace) -> Iterator[Result]:
     """Plain counts."""
     source, release = space.people
-    with connect(release, read_only=True) as ours, duckdb.connect(str(release), read_only=True) as theirs:
+    with connect(release, read_only=True) as ours, stored_rows(release) as theirs:
         for width in WIDTHS:
             _check(ours, source, width)
             times = in_turns(*_sides(ours, "count(*)", theirs, width), TURNS)
@@ -52,7 +52,7 @@ def with_error(space: Workspace) -> Iterator[Result]:
 def by_bayes(space: Workspace) -> Iterator[Result]:
     """Plain counts by the iterative method."""
     _, release = space.people
-    with connect(release, read_only=True) as ours, duckdb.connect(str(release), read_only=True) as theirs:
+    with connect(release, read_only=True) as ours, stored_rows(release) as theirs:
         ours.execute("SET ppdm_method = 'bayes'")
         for width in BAYES_WIDTHS:
             times = in_turns(*_sides(ours, "count(*)", theirs, width), TURNS)
@@ -68,7 +68,7 @@ def by_bayes(space: Workspace) -> Iterator[Result]:
 
 
 def _for_information(release: Path, what: str, items: str, widths: Sequence[int]) -> Iterator[Result]:
-    with connect(release, read_only=True) as ours, duckdb.connect(str(release), read_only=True) as theirs:
+    with connect(release, read_only=True) as ours, stored_rows(release) as theirs:
         for width in widths:
             times = in_turns(*_sides(ours, items, theirs, width), TURNS)
             yield Result(f"{what}, k = {width}", times.ratio, detail=times.detail, numbers=times.numbers())

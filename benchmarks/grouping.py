@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import duckdb
-
 from benchmarks.people import COLUMNS, TABLE, conditions
-from benchmarks.queries import as_arrow
+from benchmarks.queries import as_arrow, stored_rows
 from benchmarks.results import Result
 from benchmarks.timing import in_turns
 from benchmarks.workspace import Workspace
@@ -31,7 +29,7 @@ def by_exact_columns(space: Workspace) -> Iterator[Result]:
     extra = {"region": f"hash(id, 20) % {FEW}", "household": household, "code": f"{household} * {APART}"}
     _, release = space.release("grouped", rows, COLUMNS[:WIDTH], extra)
     keys = {"region": f"{FEW} groups", "household": f"{many:,} groups", "code": f"{many:,} groups, keys far apart"}
-    with connect(release, read_only=True) as ours, duckdb.connect(str(release), read_only=True) as theirs:
+    with connect(release, read_only=True) as ours, stored_rows(release) as theirs:
         for errors in ("off", "columns"):
             ours.execute(f"SET ppdm_errors = '{errors}'")
             for key, groups in keys.items():

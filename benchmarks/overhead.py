@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import duckdb
-
 from benchmarks.people import TABLE, conditions
-from benchmarks.queries import fetched
+from benchmarks.queries import fetched, stored_rows
 from benchmarks.results import Result
 from benchmarks.timing import in_turns
 from benchmarks.workspace import Workspace
@@ -22,7 +20,7 @@ WIDTHS = (1, 4)
 def of_a_query(space: Workspace) -> Iterator[Result]:
     """Our time minus DuckDB's own, by either method; Bayes for information."""
     _, release = space.release("few", ROWS)
-    with connect(release, read_only=True) as ours, duckdb.connect(str(release), read_only=True) as theirs:
+    with connect(release, read_only=True) as ours, stored_rows(release) as theirs:
         for method in ("inversion", "bayes"):
             ours.execute(f"SET ppdm_method = '{method}'")
             for width in WIDTHS:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeAlias
 
 import duckdb
 
 from ppdm_sql.connection import Connection
+from ppdm_sql.engines.stored import PERTURBED
 
 Either: TypeAlias = Connection | duckdb.DuckDBPyConnection
+
+
+def stored_rows(release: Path) -> duckdb.DuckDBPyConnection:
+    """DuckDB's own connection to the rows of a release, under the names that it is shown with."""
+    con = duckdb.connect(str(release), read_only=True)
+    con.execute(f"USE {PERTURBED}")
+    return con
 
 
 def fetched(con: Either, sql: str) -> Callable[[], object]:

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-import duckdb
-
 from benchmarks.aggregating import TEN
 from benchmarks.people import TABLE, conditions
-from benchmarks.queries import fetched
+from benchmarks.queries import fetched, stored_rows
 from benchmarks.results import Result
 from benchmarks.timing import in_turns
 from benchmarks.workspace import Workspace
@@ -36,7 +34,7 @@ QUERIES = {
 def of_queries(space: Workspace) -> Iterator[Result]:
     """The time of `compile`, beside DuckDB's own parsing and planning of the query as it stands."""
     _, release = space.release("rewritten", ROWS)
-    with connect(release, read_only=True) as ours, duckdb.connect(str(release), read_only=True) as theirs:
+    with connect(release, read_only=True) as ours, stored_rows(release) as theirs:
         for what, sql in QUERIES.items():
             plain = sql.replace("ppdm_error", "abs")
             times = in_turns(partial(ours.compile, sql), fetched(theirs, f"EXPLAIN {plain}"), TURNS)

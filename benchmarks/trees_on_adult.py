@@ -61,7 +61,7 @@ def reconstructed(train: pa.Table, test: pa.Table, retain: float, depth: int, ke
         with ppdm_sql.connect(path, read_only=True) as con:
             tree = decision_tree(con, "adult", TARGET, FEATURES, depth=depth)
         with duckdb.connect(str(path), read_only=True) as plain:
-            perturbed = plain.sql("FROM adult").to_arrow_table()
+            perturbed = plain.sql("FROM perturbed.adult").to_arrow_table()
     right = np.array(tree.predict(test).to_pylist()) == np.array(test.column(TARGET).to_pylist())
     return float(right.mean()), by_scikit_learn(perturbed, test, depth)
 

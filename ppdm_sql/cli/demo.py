@@ -100,7 +100,7 @@ def _attacker(original: duckdb.DuckDBPyConnection, release: Path) -> None:
     """Some rows before and after; the release is attached as any DuckDB client would."""
     original.execute("ATTACH ? AS published (READ_ONLY)", [str(release)])
     columns = ", ".join(f"o.{name}, p.{name}" for name in SIDE_BY_SIDE)
-    both = "people AS o JOIN published.people AS p USING (id)"
+    both = "people AS o JOIN published.perturbed.people AS p USING (id)"
     rows = original.execute(f"SELECT id, {columns} FROM {both} WHERE id <= 6 ORDER BY id").fetchall()
     (same,) = original.execute(f"SELECT avg((o.age = p.age)::INT) FROM {both}").fetchall()[0]
     original.execute("DETACH published")

@@ -84,7 +84,13 @@ def test_rows_and_descriptions(con):
     assert len(con.execute("SELECT id, age FROM people LIMIT 3").fetchall()) == 3
     expected = con.execute("DESCRIBE people").fetchall()
     assert [row[:2] for row in expected][:1] == [("id", "BIGINT")]
-    for sql in ("DESCRIBE main.people", "SHOW people", "DESCRIBE FROM people", "DESCRIBE perturbed.people", "SHOW perturbed.people"):
+    for sql in (
+        "DESCRIBE main.people",
+        "SHOW people",
+        "DESCRIBE FROM people",
+        "DESCRIBE perturbed.people",
+        "SHOW perturbed.people",
+    ):
         assert con.execute(sql).fetchall() == expected
     info = con.execute("PRAGMA table_info('people')").fetchall()
     assert [row[1] for row in info] == [row[0] for row in expected]
