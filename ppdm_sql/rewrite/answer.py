@@ -256,7 +256,7 @@ class _Outer:
             return []
         if isinstance(error, exp.Literal):
             return []
-        ends = [named(low, f"{name}_low", quoted=True), named(high, f"{name}_high", quoted=True)]
+        ends: list[exp.Expr] = [named(low, f"{name}_low", quoted=True), named(high, f"{name}_high", quoted=True)]
         for end in ends:
             end.meta[END] = True
         return ends

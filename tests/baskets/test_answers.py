@@ -101,9 +101,7 @@ def test_groups_of_exact_columns(release, original):
         assert all(abs(a[1] - b[1]) < 4 * a[2] for a, b in zip(found, truth, strict=True))
         both = "SELECT till, item, count(*) FROM shop, unnest(items) t(item) GROUP BY ALL ORDER BY ALL"
         assert len(con.execute(both).fetchall()) == 3 * 7
-        few = (
-            "SELECT unnest(items) AS i, count(*) FROM shop GROUP BY 1 HAVING count(*) > 300 ORDER BY 2 DESC LIMIT 2"
-        )
+        few = "SELECT unnest(items) AS i, count(*) FROM shop GROUP BY 1 HAVING count(*) > 300 ORDER BY 2 DESC LIMIT 2"
         first, second = con.execute(few).fetchall()
         assert {first[0], second[0]} == {"milk", "bread"} and first[1] > second[1] > 300
 
