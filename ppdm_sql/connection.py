@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -15,10 +16,18 @@ from ppdm_sql.dbapi import as_dbapi
 from ppdm_sql.engines.catalog import RECONSTRUCTED
 from ppdm_sql.engines.dense_groups import Room
 from ppdm_sql.engines.embedded import EmbeddedEngine, first_line
-from ppdm_sql.engines.quoting import quote_text
-from ppdm_sql.errors import QueryError
+from ppdm_sql.engines.quoting import quote_name, quote_text
+from ppdm_sql.errors import Locked, QueryError
 from ppdm_sql.explain import explain_rewritten
-from ppdm_sql.publishing.statements import CreateReconstructed, PublishingText, split_publishing
+from ppdm_sql.limits import Clock, Quota
+from ppdm_sql.locked import check_locked
+from ppdm_sql.publishing.statements import (
+    CreateReconstructed,
+    DescribePerturbed,
+    PublishingText,
+    ShowPerturbed,
+    split_publishing,
+)
 from ppdm_sql.relation import Guard, Relation, plain_or_same, stored
 from ppdm_sql.released import Released
 from ppdm_sql.results import Results
@@ -52,13 +61,15 @@ class Connection(Results, Released):
     def __init__(self, con: duckdb.DuckDBPyConnection, session: Session) -> None:
         self._con = con
         self._session = session
-        self._guard = Guard(con, session)
+        self._clock = Clock(con, session.limits)
+        self._quota = Quota(session.limits)
+        self._guard = Guard(con, session, self._clock)
         self._executed = False
         self._room = Room(con)
 
     def execute(self, query: str | duckdb.Statement, parameters: Parameters = None) -> Connection:
         """Run one or several statements; the last one's result can be fetched."""
-        with as_dbapi():
+        with self._working():
             statements = self._statements(query, parameters)
             self._con.execute("")  # no earlier result is left, whatever happens now
             self._room.give_back()
@@ -84,7 +95,7 @@ class Connection(Results, Released):
     def executemany(self, query: str | duckdb.Statement, parameters: Iterable[Any] | None = None) -> Connection:
         """Run a statement once for each set of parameters; not for queries on releases."""
         sets = list(parameters or [])
-        with as_dbapi():
+        with self._working():
             for parsed, values in self._statements(query, sets[0] if sets else None):
                 statement = self._understand(parsed, values, run=False)
                 if statement is None or statement.rewritten is not None:
@@ -96,7 +107,7 @@ class Connection(Results, Released):
     def sql(self, query: str | duckdb.Statement, params: Parameters = None, *, alias: str = "") -> Relation | None:
         """Run statements, and give the last one's result as a relation: fetchall(), df(), to_arrow_table(), .."""
         result = None
-        with as_dbapi():
+        with self._working():
             for parsed, values in self._statements(query, params):
                 result = self._relation(parsed, values, alias)
         return result
@@ -122,7 +133,7 @@ class Connection(Results, Released):
     def explain(self, query: str, parameters: Parameters = None) -> str:
         """What a query will do: columns, cells with their shares, method, and the SQL that runs."""
         parts = []
-        with as_dbapi():
+        with self._working():
             for parsed, values in self._statements(query, parameters):
                 self._check_fetched()
                 statement = self._understand(parsed, values, run=False)
@@ -131,8 +142,19 @@ class Connection(Results, Released):
 
     def compile(self, query: str, dialect: str = "duckdb", parameters: Parameters = None) -> str:
         """The answer to a query on a release as one statement of SQL, for an engine that holds the release's rows."""
-        self._check_fetched()
-        return compile_statement(EmbeddedEngine(self._con), self._session, query, parameters, dialect)
+        with self._working():
+            self._check_fetched()
+            if self._session.locked:
+                check_locked(self._con, query)
+            return compile_statement(EmbeddedEngine(self._con), self._session, query, parameters, dialect)
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        """Begin with another statement, within the limits of the connection."""
+        self._clock.renew()
+        self._quota.renew()
+        with as_dbapi(), self._clock:
+            yield
 
     def begin(self) -> Connection:
         """Start a transaction."""
@@ -170,7 +192,10 @@ class Connection(Results, Released):
 
     def cursor(self) -> Connection:
         """A second connection to the same database, with results and settings of its own."""
-        return Connection(self._con.cursor(), self._session.copy())
+        con = self._con.cursor()
+        if self._session.home is not None:
+            con.execute(f"USE {quote_name(self._session.home)}")
+        return Connection(con, self._session.copy())
 
     duplicate = cursor
 
@@ -221,6 +246,8 @@ class Connection(Results, Released):
         """None for a setting of ours, which is made (unless `run` is False)."""
         session, sql = self._session, parsed.query
         if isinstance(parsed, PublishingText):
+            if session.locked and not isinstance(parsed.statement, DescribePerturbed | ShowPerturbed):
+                raise Locked("this connection is locked: nothing is published, stored or dropped through it.")
             return self._publish(parsed, parameters) if run else Statement(sql, "publishing", sql)
         if kind_of(parsed) == duckdb.StatementType.TRANSACTION:  # ROLLBACK must work where nothing else does
             return Statement(sql, "a transaction: runs in DuckDB as it is")
@@ -229,6 +256,8 @@ class Connection(Results, Released):
         elif match := RESET.fullmatch(sql):
             changed = session.settings.reset(match.group(1))
         else:
+            if session.locked:
+                check_locked(self._con, sql)
             return understand(EmbeddedEngine(self._con), session, sql, parameters)
         if run:
             session.settings = changed

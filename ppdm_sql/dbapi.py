@@ -8,8 +8,8 @@ each catch it.
 
     Error
     └── DatabaseError            PolicyError, ..    (what happens while publishing in SQL)
-        ├── ProgrammingError     QueryError, SettingError
-        ├── OperationalError     ReleaseError, KeyFileError, TargetError
+        ├── ProgrammingError     QueryError, Locked, SettingError
+        ├── OperationalError     ReleaseError, KeyFileError, TargetError, LimitExceeded
         ├── DataError            SourceError
         ├── NotSupportedError    Unsupported
         ├── IntegrityError
@@ -76,6 +76,7 @@ _KINDS: tuple[tuple[type[errors.PpdmError], type[duckdb.Error]], ...] = (
     (errors.Unsupported, NotSupportedError),
     (errors.QueryError, ProgrammingError),
     (errors.SettingError, ProgrammingError),
+    (errors.LimitExceeded, OperationalError),
     (errors.ReleaseError, OperationalError),
     (errors.KeyFileError, OperationalError),
     (errors.TargetError, OperationalError),

@@ -9,8 +9,10 @@
     ├── TargetError  (ValueError)   a release that cannot be written where it was asked for
     ├── ReleaseError (ValueError)   a file that is not a release, or whose manifest cannot be read
     ├── SettingError (ValueError)   SET ppdm_... with an unknown name or value
+    ├── LimitExceeded               a statement that needs more time, rows or memory than its connection allows
     └── QueryError   (ValueError)   a query that cannot be understood
-        └── Unsupported             a query that cannot be answered from perturbed values
+        ├── Unsupported             a query that cannot be answered from perturbed values
+        └── Locked                  a statement that a locked connection does not run
 
     PpdmWarning (UserWarning)
     ├── NotConverged                an iterative answer stopped before its certificate; names the gap
@@ -61,6 +63,14 @@ class QueryError(PpdmError, ValueError):
 
 class Unsupported(QueryError):
     """The query cannot be answered from perturbed values."""
+
+
+class Locked(QueryError):
+    """A locked connection does not run the statement."""
+
+
+class LimitExceeded(PpdmError):
+    """The statement needs more time, rows or memory than its connection allows."""
 
 
 class PpdmWarning(UserWarning):

@@ -12,35 +12,88 @@ from ppdm_sql.connection import Connection
 from ppdm_sql.dbapi import as_dbapi
 from ppdm_sql.engines.catalog import parquet_manifest
 from ppdm_sql.engines.quoting import quote_name, quote_text
-from ppdm_sql.errors import ReleaseError
+from ppdm_sql.errors import ReleaseError, SettingError
+from ppdm_sql.limits import Limits
+from ppdm_sql.locked import lock
 from ppdm_sql.session import Session
+
+MEMORY = ":memory:"
 
 
 def connect(
-    database: str | Path = ":memory:", read_only: bool = False, config: Mapping[str, Any] | None = None
+    database: str | Path = MEMORY,
+    read_only: bool = False,
+    config: Mapping[str, Any] | None = None,
+    *,
+    locked: bool = False,
+    timeout: float | None = None,
+    max_rows: int | None = None,
+    max_memory: str | None = None,
 ) -> Connection:
     """Open a release (or any DuckDB database, or a Parquet release) for queries.
 
     A Parquet file, or a glob of them, appears as a view with the name of the published table.
+
+    Parameters
+    ----------
+    locked
+        For SQL of strangers: it may ask the release, and reach no file, extension, setting or variable beside it.
+    timeout
+        Seconds that each call of `execute` or `sql` may take, fetching the rows included.
+    max_rows
+        Rows that a result may have; one with more is an error.
+    max_memory
+        What DuckDB may take, such as '2GB'.
     """
     path = str(database)
     with as_dbapi():
+        session = Session(limits=Limits(timeout, max_rows, max_memory), locked=locked)
+        settings = dict(config or {}) | ({} if max_memory is None else {"memory_limit": max_memory})
         if path.lower().endswith(".parquet"):
-            return _connect_parquet(path, config)
-        if read_only and path != ":memory:" and not Path(path).exists():
+            return _connect_parquet(path, settings, session)
+        if (read_only or locked) and path != MEMORY and not Path(path).exists():
             raise ReleaseError(f"there is no file {path!r}.")
-        try:
-            con = duckdb.connect(path, read_only=read_only, config=dict(config or {}))
-        except duckdb.Error as error:
-            raise ReleaseError(f"{path!r} cannot be opened: {error}") from None
-        return Connection(con, Session())
+        if locked:
+            return _connect_locked(path, settings, session)
+        return Connection(_opened(path, settings, read_only), session)
 
 
-def _connect_parquet(path: str, config: Mapping[str, Any] | None) -> Connection:
-    con = duckdb.connect(":memory:", config=dict(config or {}))
+def _connect_parquet(path: str, config: dict[str, Any], session: Session) -> Connection:
+    con = _opened(MEMORY, config)
     manifest = parquet_manifest(con, path)
     if manifest is None:
         con.close()
         raise ReleaseError(f"{path!r} is not a release: there is no such Parquet file, or it carries no manifest.")
-    con.execute(f"CREATE VIEW {quote_name(manifest.table)} AS SELECT * FROM read_parquet({quote_text(path)})")
-    return Connection(con, Session(files={("memory", "main", manifest.table.casefold()): manifest}))
+    found = con.execute(f"SELECT file FROM glob({quote_text(path)})").fetchall()
+    files = [Path(file).absolute() for (file,) in found]
+    # a locked connection can look into no folder, so there it reads the files that are there now
+    read = f"[{', '.join(quote_text(str(file)) for file in files)}]" if session.locked else quote_text(path)
+    con.execute(f"CREATE VIEW {quote_name(manifest.table)} AS SELECT * FROM read_parquet({read})")
+    if session.locked:
+        lock(con, files)
+    session.files[("memory", "main", manifest.table.casefold())] = manifest
+    return Connection(con, session)
+
+
+def _connect_locked(path: str, config: dict[str, Any], session: Session) -> Connection:
+    """An instance of DuckDB of its own, for settings of one are those of all connections to it."""
+    con = _opened(MEMORY, config)
+    if path != MEMORY:
+        session.home = Path(path).stem
+        try:
+            con.execute(f"ATTACH {quote_text(path)} AS {quote_name(session.home)} (READ_ONLY)")
+        except duckdb.Error as error:
+            con.close()
+            raise ReleaseError(f"{path!r} cannot be opened: {error}") from None
+        con.execute(f"USE {quote_name(session.home)}")
+    lock(con, [])
+    return Connection(con, session)
+
+
+def _opened(path: str, config: dict[str, Any], read_only: bool = False) -> duckdb.DuckDBPyConnection:
+    try:
+        return duckdb.connect(path, read_only=read_only, config=config)
+    except duckdb.ParserException as error:
+        raise SettingError(f"max_memory={config.get('memory_limit')!r} must be a size such as '2GB'. {error}") from None
+    except duckdb.Error as error:
+        raise ReleaseError(f"{path!r} cannot be opened: {error}") from None

@@ -8,14 +8,16 @@ in DuckDB itself, where perturbed values would pass for true ones.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import duckdb
 
 from ppdm_sql.dbapi import as_dbapi
-from ppdm_sql.errors import QueryError, Unsupported
+from ppdm_sql.errors import Locked, QueryError, Unsupported
+from ppdm_sql.limits import Clock
+from ppdm_sql.locked import check_part
 from ppdm_sql.results import polars_frame
 from ppdm_sql.rewrite.parse import parse
 from ppdm_sql.session import Session
@@ -33,7 +35,29 @@ FILES = frozenset({"to_csv", "to_parquet", "write_csv", "write_parquet"})
 """What writes rows into a file, where perturbed ones would pass for true ones later; a file may have any name."""
 
 VIEWS = frozenset({"create_view", "to_view"})
-WRITES = VIEWS | {"create", "insert", "insert_into", "query", "to_table", "update"}
+STORES = VIEWS | {"create", "insert", "insert_into", "to_table", "update"}
+WRITES = STORES | {"query"}
+
+RESULTS = frozenset(
+    {
+        "arrow",
+        "df",
+        "fetch_arrow_reader",
+        "fetch_arrow_table",
+        "fetch_record_batch",
+        "fetchall",
+        "fetchdf",
+        "fetchnumpy",
+        "iter_rows",
+        "tf",
+        "to_arrow_reader",
+        "to_arrow_table",
+        "to_df",
+        "to_dicts",
+        "torch",
+    }
+)
+"""What hands all rows over."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +66,7 @@ class Guard:
 
     con: duckdb.DuckDBPyConnection
     session: Session
+    clock: Clock
 
     def reads_release(self, sql: str) -> bool:
         """Whether a statement that DuckDB runs as it stands reads a release."""
@@ -52,6 +77,8 @@ class Guard:
         if isinstance(value, str | duckdb.Expression):
             text = str(value)
             tree = parse(text) or parse(f"SELECT {text}")
+            if self.session.locked:
+                check_part(what, tree)
             touched = tree is not None and self.session.releases(self.con, tree)
             if touched or self.session.may_reach_release(self.con, text):
                 raise QueryError(f"{what} may not name a release: write the whole query as con.sql('SELECT ..').")
@@ -82,8 +109,11 @@ class Relation:
         return functools.wraps(found)(functools.partial(self._call, name, found))
 
     def _call(self, name: str, method: Any, *args: Any, **kwargs: Any) -> Any:
-        with as_dbapi():
-            if name not in READS:
+        self._guard.clock.renew()
+        with as_dbapi(), self._guard.clock:
+            if name in RESULTS:
+                method = getattr(self._within_limits(), name)
+            elif name not in READS:
                 self._check(name)
                 if name not in FILES:
                     self._guard.check(f"{name}(..)", [*args, *kwargs.values()])
@@ -94,7 +124,19 @@ class Relation:
                 self._guard.session.forget()
             return self._wrapped(result)
 
+    def _within_limits(self) -> duckdb.DuckDBPyRelation:
+        """The relation, run already where its rows are limited: one too many tells that there are more."""
+        limits = self._guard.session.limits
+        if limits.max_rows is None:
+            return self._relation
+        rows = self._relation.limit(limits.max_rows + 1).materialize()
+        if len(rows) > limits.max_rows:
+            raise limits.refuse_rows()
+        return rows
+
     def _check(self, name: str) -> None:
+        if self._guard.session.locked and name in FILES | STORES:
+            raise Locked(f"this connection is locked: {name}(..) writes, which is not allowed.")
         if self._sql is None and name in VIEWS:
             raise Unsupported(
                 f"Unsupported: {name}(..) of an answer would store how the release is read, not the query. "
@@ -118,7 +160,7 @@ class Relation:
 
     def pl(self) -> Any:
         """The rows as a polars frame."""
-        return polars_frame(self._relation.to_arrow_table())
+        return polars_frame(self._call("to_arrow_table", self._relation.to_arrow_table))
 
     def __getitem__(self, name: str) -> Relation:
         return Relation(self._relation[name], self._guard, self._sql)
@@ -127,16 +169,21 @@ class Relation:
         return name in self._relation
 
     def __len__(self) -> int:
-        return len(self._relation)
+        return int(self._timed(lambda: len(self._relation)))
 
     def __repr__(self) -> str:
-        return repr(self._relation)
+        return str(self._timed(lambda: repr(self._relation)))
 
     def __str__(self) -> str:
-        return str(self._relation)
+        return str(self._timed(lambda: str(self._relation)))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        return self._relation._repr_mimebundle_(include, exclude)
+        return self._timed(lambda: self._relation._repr_mimebundle_(include, exclude))
+
+    def _timed(self, shown: Callable[[], Any]) -> Any:
+        self._guard.clock.renew()
+        with as_dbapi(), self._guard.clock:
+            return shown()
 
     def __dir__(self) -> Iterable[str]:
         return sorted({*super().__dir__(), *(name for name in dir(self._relation) if not name.startswith("_"))})

@@ -2,14 +2,44 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import duckdb
 import pyarrow as pa
+
+from ppdm_sql.dbapi import as_dbapi
+from ppdm_sql.errors import LimitExceeded
+from ppdm_sql.limits import Clock, Quota
+
+Given = ParamSpec("Given")
+Fetched = TypeVar("Fetched")
+Fetch = Callable[Concatenate["Results", Given], Fetched]
+
+
+def limited(fetch: Fetch[Given, Fetched]) -> Fetch[Given, Fetched]:
+    """Fetch within the limits of the connection; where they are exceeded, no result is left."""
+
+    @functools.wraps(fetch)
+    def call(self: Results, /, *args: Given.args, **kwargs: Given.kwargs) -> Fetched:
+        if not (self._clock.limited or self._quota.limited):
+            return fetch(self, *args, **kwargs)
+        try:
+            with as_dbapi(), self._clock:
+                return fetch(self, *args, **kwargs)
+        except LimitExceeded:
+            self._con.execute("")
+            raise
+
+    return call
+
+
+BATCH = 1_000_000
+"""Rows of an Arrow batch, as DuckDB has it."""
 
 
 class Results:
@@ -19,39 +49,65 @@ class Results:
     """How many rows `fetchmany` gives when it is not told."""
 
     _con: duckdb.DuckDBPyConnection
+    _clock: Clock
+    _quota: Quota
 
+    @limited
     def fetchone(self) -> tuple[Any, ...] | None:
         """The next row."""
-        return self._con.fetchone()
+        row = self._con.fetchone()
+        self._quota.take(0 if row is None else 1)
+        return row
 
+    @limited
     def fetchmany(self, size: int | None = None) -> list[tuple[Any, ...]]:
         """The next rows, as many as `arraysize` says where no size is given."""
-        return self._con.fetchmany(self.arraysize if size is None else size)
+        rows = self._con.fetchmany(self._quota.most(self.arraysize if size is None else size))
+        self._quota.take(len(rows))
+        return rows
 
+    @limited
     def fetchall(self) -> list[tuple[Any, ...]]:
         """All rows that are left."""
-        return self._con.fetchall()
+        if not self._quota.limited:
+            return self._con.fetchall()
+        rows = self._con.fetchmany(self._quota.all)
+        self._quota.take(len(rows))
+        return rows
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         while (row := self.fetchone()) is not None:
             yield row
 
+    @limited
     def fetchnumpy(self) -> dict[str, Any]:
         """The rows that are left, as one numpy array a column."""
-        return self._con.fetchnumpy()
+        if not self._quota.limited:
+            return self._con.fetchnumpy()
+        return self._con.from_arrow(self.to_arrow_table()).fetchnumpy()
 
+    @limited
     def df(self, *, date_as_object: bool = False) -> Any:
         """The rows that are left, as a pandas frame."""
-        return self._con.df(date_as_object=date_as_object)
+        if not self._quota.limited:
+            return self._con.df(date_as_object=date_as_object)
+        return self._con.from_arrow(self.to_arrow_table()).df(date_as_object=date_as_object)
 
     fetchdf = fetch_df = df
 
+    @limited
     def fetch_df_chunk(self, vectors_per_chunk: int = 1, *, date_as_object: bool = False) -> Any:
         """The next rows, as a pandas frame: 2,048 for each vector."""
-        return self._con.fetch_df_chunk(vectors_per_chunk, date_as_object=date_as_object)
+        chunk = self._con.fetch_df_chunk(self._quota.vectors(vectors_per_chunk), date_as_object=date_as_object)
+        self._quota.take(len(chunk))
+        return chunk
 
+    @limited
     def to_arrow_table(self, batch_size: int | None = None) -> pa.Table:
         """The rows that are left, as an Arrow table."""
+        reader = self.to_arrow_reader(batch_size) if self._quota.limited else None
+        if reader is not None:
+            return reader.read_all()
         with _without_advice():
             return self._con.to_arrow_table(*_given(batch_size))
 
@@ -59,8 +115,23 @@ class Results:
 
     def to_arrow_reader(self, batch_size: int | None = None) -> pa.RecordBatchReader:
         """The rows that are left, as a reader of Arrow batches."""
+        if self._quota.limited:
+            batch_size = self._quota.most(batch_size or BATCH)
         with _without_advice():
-            return self._con.to_arrow_reader(*_given(batch_size))
+            reader = self._con.to_arrow_reader(*_given(batch_size))
+        if reader is None or not (self._clock.limited or self._quota.limited):
+            return reader
+        return pa.RecordBatchReader.from_batches(reader.schema, self._batches(reader))
+
+    def _batches(self, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+        while (batch := self._next_batch(reader)) is not None:
+            yield batch
+
+    @limited
+    def _next_batch(self, reader: pa.RecordBatchReader) -> pa.RecordBatch | None:
+        batch = next(reader, None)
+        self._quota.take(0 if batch is None else batch.num_rows)
+        return batch
 
     fetch_record_batch = to_arrow_reader
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import duckdb
 from sqlglot import exp
 
 from ppdm_sql.engines.catalog import Catalog, Name, read_catalog
+from ppdm_sql.limits import Limits
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.rewrite.settings import Settings
 from ppdm_sql.statement_text import may_reach_release, read
@@ -24,12 +25,18 @@ class Sight:
 
 @dataclass
 class Session:
-    """The catalog is read again after every statement that may have changed it."""
+    """The catalog is read again after every statement that may have changed it.
+
+    `home` is the database that a cursor begins in, where it is not the first one of the connection.
+    """
 
     settings: Settings = field(default_factory=Settings)
     files: dict[Name, Manifest] = field(default_factory=dict)
     key: Path | None = None
     sight: Sight = field(default_factory=Sight)
+    limits: Limits = field(default_factory=Limits)
+    locked: bool = False
+    home: str | None = None
 
     def catalog(self, con: duckdb.DuckDBPyConnection) -> Catalog:
         """The releases in sight of the connection."""
@@ -43,7 +50,7 @@ class Session:
 
     def copy(self) -> Session:
         """For a cursor: the same files and key file, settings of its own."""
-        return Session(self.settings, self.files, self.key, self.sight)
+        return replace(self)
 
     def releases(self, con: duckdb.DuckDBPyConnection, tree: exp.Expr) -> list[tuple[exp.Table, Manifest | None]]:
         """The tables of a statement that hold perturbed values; None for what reads one and cannot be rewritten."""

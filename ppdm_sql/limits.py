@@ -1,0 +1,220 @@
+"""What a connection may spend on a statement: seconds, rows of its result, memory.
+
+DuckDB is interrupted when the time is up. Our own part of the work (reading SQL, planning, reconstruction) is Python,
+which nobody can interrupt from outside but by an exception that is set for its thread.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import sys
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from types import TracebackType
+
+import duckdb
+
+from ppdm_sql.errors import LimitExceeded, SettingError
+
+AGAIN = 0.25
+"""Seconds until work that did not stop is told once more."""
+
+TIMES = 100
+"""How often it is told: work that goes on after that cannot be stopped."""
+
+VECTOR = 2048
+"""Rows that DuckDB hands over at a time, at most."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Seconds for each call, rows of each result, and DuckDB's memory; None where there is no limit."""
+
+    timeout: float | None = None
+    max_rows: int | None = None
+    max_memory: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.timeout is not None and not (_is_number(self.timeout) and 0 < self.timeout < math.inf):
+            raise SettingError(f"timeout={self.timeout!r} must be a number of seconds above 0.")
+        if self.max_rows is not None and (not isinstance(self.max_rows, int) or isinstance(self.max_rows, bool)):
+            raise SettingError(f"max_rows={self.max_rows!r} must be a whole number.")
+        if self.max_rows is not None and self.max_rows < 1:
+            raise SettingError(f"max_rows={self.max_rows!r} must be 1 or more.")
+        if self.max_memory is not None and not isinstance(self.max_memory, str):
+            raise SettingError(f"max_memory={self.max_memory!r} must be a size such as '2GB'.")
+
+    def refuse_rows(self) -> LimitExceeded:
+        """What is raised for a result that has more rows than it may."""
+        return LimitExceeded(
+            f"the result has more rows than max_rows = {self.max_rows:,} of this connection. Aggregate, or add LIMIT."
+        )
+
+
+class Quota:
+    """How many rows of the last result may still be fetched."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._left = limits.max_rows
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit at all."""
+        return self._left is not None
+
+    def renew(self) -> None:
+        """Begin with another result."""
+        self._left = self._limits.max_rows
+
+    def most(self, asked: int) -> int:
+        """How many rows to fetch where so many are wanted: one too many tells that there are more."""
+        return asked if self._left is None else min(asked, self._left + 1)
+
+    @property
+    def all(self) -> int:
+        """How many rows to fetch where all are wanted."""
+        return self.most(sys.maxsize)
+
+    def vectors(self, asked: int) -> int:
+        """How many of DuckDB's vectors to fetch where so many are wanted."""
+        return min(asked, self.all // VECTOR + 1)
+
+    def take(self, rows: int) -> None:
+        """Count rows that were fetched."""
+        if self._left is not None:
+            self._left -= rows
+            if self._left < 0:
+                self._left = 0
+                raise self._limits.refuse_rows()
+
+
+class Stop(BaseException):
+    """Set for the thread whose time is up; no code of a library takes it for an error of its own."""
+
+
+class Clock:
+    """Lets the calls that work on one statement take so many seconds together.
+
+    Used as a context manager around every call, and may be nested: the outermost one counts.
+    """
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, limits: Limits) -> None:
+        self._con = con
+        self._limits = limits
+        self._left = limits.timeout
+        self._depth = 0
+        self._watch: _Watch | None = None
+        self._began = 0.0
+
+    def renew(self) -> None:
+        """Begin with another statement."""
+        if self._depth == 0:
+            self._left = self._limits.timeout
+
+    @property
+    def limited(self) -> bool:
+        """Whether there is a limit at all."""
+        return self._left is not None
+
+    def __enter__(self) -> None:
+        self._depth += 1
+        if self._depth == 1 and self._left is not None:
+            self._began = time.monotonic()
+            self._watch = _Watch(self._con, max(self._left, 0.0))
+            try:
+                self._watch.start()
+            except Stop as stop:
+                self.__exit__(Stop, stop, None)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._depth -= 1
+        if self._depth:
+            return
+        stopped = isinstance(error, Stop)
+        watch, self._watch = self._watch, None
+        if watch is not None and self._left is not None:
+            stopped |= watch.end()
+            self._left -= time.monotonic() - self._began
+            if stopped or (isinstance(error, duckdb.InterruptException | RuntimeError) and watch.fired):
+                with suppress(duckdb.Error):
+                    self._con.execute("")
+                raise LimitExceeded(
+                    f"the statement took longer than timeout = {self._limits.timeout:g} seconds of this connection, "
+                    "and was stopped. Ask for less at a time."
+                ) from None
+        if isinstance(error, duckdb.OutOfMemoryException) and self._limits.max_memory is not None:
+            raise LimitExceeded(
+                f"the statement needs more than max_memory = {self._limits.max_memory} of this connection. "
+                "Ask for less at a time."
+            ) from None
+
+
+class _Watch:
+    """A thread that stops the work of another when the time is up, and again until it is told that it has ended.
+
+    Plain locks tell it: whatever else the standard library has could be left half done by the exception.
+    """
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, seconds: float) -> None:
+        self._con = con
+        self._seconds = seconds
+        self._worker = threading.get_ident()
+        self._running = threading.Lock()
+        self._running.acquire()
+        self.fired = False
+        self._thread = threading.Thread(target=self._wait, daemon=True)
+
+    def start(self) -> None:
+        """Let the time run."""
+        self._thread.start()
+
+    def end(self) -> bool:
+        """Watch no longer; whether the work's exception arrived only now."""
+        late = False
+        while True:
+            try:
+                with suppress(RuntimeError):  # released already, before an exception struck here
+                    self._running.release()
+                while self._thread.is_alive():
+                    self._thread.join(0.01)
+                _set_exception(self._worker, None)
+                return late
+            except Stop:
+                late = True
+
+    def _wait(self) -> None:
+        seconds = self._seconds
+        for _ in range(TIMES):
+            if self._running.acquire(timeout=min(seconds, threading.TIMEOUT_MAX)):
+                return
+            seconds = AGAIN
+            self.fired = True
+            with suppress(duckdb.Error):  # closed in the meantime
+                self._con.interrupt()
+            if not _imports(self._worker):
+                _set_exception(self._worker, Stop)
+
+
+def _set_exception(thread: int, kind: type[BaseException] | None) -> None:
+    """Let a thread raise an exception as soon as it runs Python again; None takes back what has not been raised."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None if kind is None else ctypes.py_object(kind))
+
+
+def _imports(thread: int) -> bool:
+    """Whether a thread is importing a module, which would be left half loaded."""
+    frame = sys._current_frames().get(thread)
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
