@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -35,7 +34,8 @@ from ppdm_sql.rewrite.parse import Parameters
 from ppdm_sql.scope import with_variables_of_caller
 from ppdm_sql.session import Session
 from ppdm_sql.statement import Statement, understand
-from ppdm_sql.withheld import PASSED, RELATIONS, TABLES, why_withheld
+from ppdm_sql.statement_text import words_of
+from ppdm_sql.withheld import PASSED, REACHING, RELATIONS, TABLES, why_withheld
 
 Result = TypeVar("Result")
 
@@ -43,6 +43,9 @@ _SCOPE = r"(?:(?:SESSION|LOCAL|GLOBAL)\s+)?"
 _GAP = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*"  # comments may stand around a statement
 SET = re.compile(rf"{_GAP}SET\s+{_SCOPE}(ppdm_\w+)\s*(?:=|TO)\s*(.+?){_GAP};?{_GAP}", re.IGNORECASE | re.DOTALL)
 RESET = re.compile(rf"{_GAP}RESET\s+{_SCOPE}(ppdm_\w+){_GAP};?{_GAP}", re.IGNORECASE | re.DOTALL)
+
+TELLING = {"describe", "desc", "explain", "show", "summarize"}
+"""What statements begin with that read and give no rows of tables."""
 
 PARAMETERS_LAST = (
     "Not implemented Error: Prepared parameters are only supported for the last statement, please split your query up "
@@ -69,7 +72,8 @@ class Connection(Results, Released):
 
     def execute(self, query: str | duckdb.Statement, parameters: Parameters = None) -> Connection:
         """Run one or several statements; the last one's result can be fetched."""
-        with self._working():
+
+        def work() -> None:
             statements = self._statements(query, parameters)
             self._con.execute("")  # no earlier result is left, whatever happens now
             self._room.give_back()
@@ -80,6 +84,8 @@ class Connection(Results, Released):
             except BaseException:
                 self._con.execute("")
                 raise
+
+        self._within_limits(work)
         return self
 
     def _execute(self, parsed: duckdb.Statement | PublishingText, values: Parameters) -> None:
@@ -87,7 +93,9 @@ class Connection(Results, Released):
         if statement is None:
             self._con.execute("")
         elif statement.rewritten is None:
-            self._as_it_is(self._con.execute, {"query": statement.renamed or parsed}, {"parameters": values})
+            limited = self._quota.limited and gives_rows(statement)
+            query = self._limited(statement.renamed or statement.sql, values) if limited else statement.renamed or parsed
+            self._as_it_is(self._con.execute, {"query": query}, {"parameters": values})
             self._after(statement)
         else:
             self._answer(statement, self._con.execute)
@@ -95,22 +103,28 @@ class Connection(Results, Released):
     def executemany(self, query: str | duckdb.Statement, parameters: Iterable[Any] | None = None) -> Connection:
         """Run a statement once for each set of parameters; not for queries on releases."""
         sets = list(parameters or [])
-        with self._working():
+
+        def work() -> None:
             for parsed, values in self._statements(query, sets[0] if sets else None):
                 statement = self._understand(parsed, values, run=False)
                 if statement is None or statement.rewritten is not None:
                     raise QueryError("executemany is for statements that change tables; a release is only read.")
             self._as_it_is(self._con.executemany, {"query": query}, {"parameters": sets})
             self._session.forget()
+
+        self._within_limits(work)
         return self
 
     def sql(self, query: str | duckdb.Statement, params: Parameters = None, *, alias: str = "") -> Relation | None:
         """Run statements, and give the last one's result as a relation: fetchall(), df(), to_arrow_table(), .."""
-        result = None
-        with self._working():
+
+        def work() -> Relation | None:
+            result = None
             for parsed, values in self._statements(query, params):
                 result = self._relation(parsed, values, alias)
-        return result
+            return result
+
+        return self._within_limits(work)
 
     query = sql
 
@@ -132,29 +146,41 @@ class Connection(Results, Released):
 
     def explain(self, query: str, parameters: Parameters = None) -> str:
         """What a query will do: columns, cells with their shares, method, and the SQL that runs."""
-        parts = []
-        with self._working():
+
+        def work() -> str:
+            parts = []
             for parsed, values in self._statements(query, parameters):
                 self._check_fetched()
                 statement = self._understand(parsed, values, run=False)
                 parts.append("a setting of ppdm_sql" if statement is None else explain_rewritten(statement))
-        return "\n\n".join(parts)
+            return "\n\n".join(parts)
+
+        return self._within_limits(work)
 
     def compile(self, query: str, dialect: str = "duckdb", parameters: Parameters = None) -> str:
         """The answer to a query on a release as one statement of SQL, for an engine that holds the release's rows."""
-        with self._working():
+
+        def work() -> str:
             self._check_fetched()
             if self._session.locked:
-                check_locked(self._con, query)
+                check_locked(self._con, self._session.catalog(self._con), query)
             return compile_statement(EmbeddedEngine(self._con), self._session, query, parameters, dialect)
 
-    @contextmanager
-    def _working(self) -> Iterator[None]:
+        return self._within_limits(work)
+
+    def _within_limits(self, work: Callable[[], Result]) -> Result:
         """Begin with another statement, within the limits of the connection."""
         self._clock.renew()
         self._quota.renew()
-        with as_dbapi(), self._clock:
-            yield
+        with as_dbapi():
+            return self._clock.run(work)
+
+    def _limited(self, sql: str, values: Parameters) -> str:
+        """A query that gives no more rows than there may be, and one; itself where there is no limit."""
+        if not self._quota.limited:
+            return sql
+        found = self._as_it_is(self._con.sql, {"query": sql}, {"params": values})
+        return self._session.limits.one_too_many(sql, found.columns)
 
     def begin(self) -> Connection:
         """Start a transaction."""
@@ -220,6 +246,8 @@ class Connection(Results, Released):
         """A method of DuckDB's connection that has nothing to do with releases."""
         given = [*args, *kwargs.values()]
         with as_dbapi():
+            if self._session.locked and name in REACHING | TABLES:
+                raise Locked(f"this connection is locked: {name}(..) reaches beyond the release, and is not allowed.")
             self._guard.check(f"{name}(..)", given[:1] if name in TABLES else [a for a in given if _is_expression(a)])
         result = getattr(self._con, name)(*args, **kwargs)
         if isinstance(result, duckdb.DuckDBPyRelation):
@@ -257,7 +285,7 @@ class Connection(Results, Released):
             changed = session.settings.reset(match.group(1))
         else:
             if session.locked:
-                check_locked(self._con, sql)
+                check_locked(self._con, session.catalog(self._con), sql)
             return understand(EmbeddedEngine(self._con), session, sql, parameters)
         if run:
             session.settings = changed
@@ -299,16 +327,18 @@ class Connection(Results, Released):
             name, groups = statement.groups
             answer = self._con.from_arrow(groups).query(name, statement.rewritten)
             assert answer is not None
-            return answer if run == self._con.sql else run(answer.sql_query())
+            return answer if run == self._con.sql else run(self._limited(answer.sql_query(), None))
         except (duckdb.ProgrammingError, duckdb.DataError) as error:
             raise QueryError(first_line(error)) from None
 
     def _run(self, statement: Statement, run: Callable[[str], Any]) -> Any:
         """Run an answer that is one statement, with room for its groups where they are many."""
+        text = statement.rewritten or ""
+        text = text if run == self._con.sql else self._limited(text, None)
         if not any(plan.many_groups for plan in statement.plans):
-            return run(statement.rewritten or "")
+            return run(text)
         self._room.make()
-        answer = run(statement.rewritten or "")
+        answer = run(text)
         if run == self._con.sql:  # a relation is planned when it runs, which must be while there is room
             answer = answer.materialize()
             self._room.give_back()
@@ -334,6 +364,11 @@ def kind_of(parsed: duckdb.Statement) -> duckdb.StatementType:
         raise QueryError(
             f"this kind of statement cannot be run here: {parsed.query.split(maxsplit=1)[0].upper()}."
         ) from None
+
+
+def gives_rows(statement: Statement) -> bool:
+    """Whether a statement may stand in FROM, and gives rows of tables: not names or settings, which are few."""
+    return statement.reads_only and not {word.folded for word in words_of(statement.sql, 1)} & TELLING
 
 
 def _is_expression(value: object) -> bool:

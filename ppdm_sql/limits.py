@@ -11,22 +11,23 @@ import math
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from types import TracebackType
+from typing import TypeVar
 
 import duckdb
 
+from ppdm_sql.engines.quoting import quote_name
 from ppdm_sql.errors import LimitExceeded, SettingError
+
+Done = TypeVar("Done")
 
 AGAIN = 0.25
 """Seconds until work that did not stop is told once more."""
 
 TIMES = 100
 """How often it is told: work that goes on after that cannot be stopped."""
-
-VECTOR = 2048
-"""Rows that DuckDB hands over at a time, at most."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,21 @@ class Limits:
         if self.max_memory is not None and not isinstance(self.max_memory, str):
             raise SettingError(f"max_memory={self.max_memory!r} must be a size such as '2GB'.")
 
+    def one_too_many(self, sql: str, columns: Sequence[str]) -> str:
+        """A query that gives as many rows as there may be, and one more where there are more."""
+        most = "" if self.max_rows is None else f" LIMIT {self.max_rows + 1}"
+        return f"SELECT {by_place(columns)} FROM (\n{sql}\n){most}"
+
     def refuse_rows(self) -> LimitExceeded:
         """What is raised for a result that has more rows than it may."""
         return LimitExceeded(
             f"the result has more rows than max_rows = {self.max_rows:,} of this connection. Aggregate, or add LIMIT."
         )
+
+
+def by_place(columns: Sequence[str]) -> str:
+    """The columns of a subquery as they are called: by name, two of one name would become two."""
+    return ", ".join(f"#{place} AS {quote_name(name)}" for place, name in enumerate(columns, 1))
 
 
 class Quota:
@@ -61,27 +72,18 @@ class Quota:
         self._limits = limits
         self._left = limits.max_rows
 
+    def renew(self) -> None:
+        """Begin with another result."""
+        self._left = self._limits.max_rows
+
     @property
     def limited(self) -> bool:
         """Whether there is a limit at all."""
         return self._left is not None
 
-    def renew(self) -> None:
-        """Begin with another result."""
-        self._left = self._limits.max_rows
-
     def most(self, asked: int) -> int:
         """How many rows to fetch where so many are wanted: one too many tells that there are more."""
         return asked if self._left is None else min(asked, self._left + 1)
-
-    @property
-    def all(self) -> int:
-        """How many rows to fetch where all are wanted."""
-        return self.most(sys.maxsize)
-
-    def vectors(self, asked: int) -> int:
-        """How many of DuckDB's vectors to fetch where so many are wanted."""
-        return min(asked, self.all // VECTOR + 1)
 
     def take(self, rows: int) -> None:
         """Count rows that were fetched."""
@@ -97,22 +99,17 @@ class Stop(BaseException):
 
 
 class Clock:
-    """Lets the calls that work on one statement take so many seconds together.
-
-    Used as a context manager around every call, and may be nested: the outermost one counts.
-    """
+    """Lets the calls that work on one statement take so many seconds together."""
 
     def __init__(self, con: duckdb.DuckDBPyConnection, limits: Limits) -> None:
         self._con = con
         self._limits = limits
         self._left = limits.timeout
-        self._depth = 0
-        self._watch: _Watch | None = None
-        self._began = 0.0
+        self._runs = False
 
     def renew(self) -> None:
         """Begin with another statement."""
-        if self._depth == 0:
+        if not self._runs:
             self._left = self._limits.timeout
 
     @property
@@ -120,39 +117,46 @@ class Clock:
         """Whether there is a limit at all."""
         return self._left is not None
 
-    def __enter__(self) -> None:
-        self._depth += 1
-        if self._depth == 1 and self._left is not None:
-            self._began = time.monotonic()
-            self._watch = _Watch(self._con, max(self._left, 0.0))
-            try:
-                self._watch.start()
-            except Stop as stop:
-                self.__exit__(Stop, stop, None)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._depth -= 1
-        if self._depth:
-            return
-        stopped = isinstance(error, Stop)
-        watch, self._watch = self._watch, None
-        if watch is not None and self._left is not None:
-            stopped |= watch.end()
-            self._left -= time.monotonic() - self._began
-            if stopped or (isinstance(error, duckdb.InterruptException | RuntimeError) and watch.fired):
-                with suppress(duckdb.Error):
-                    self._con.execute("")
-                raise LimitExceeded(
-                    f"the statement took longer than timeout = {self._limits.timeout:g} seconds of this connection, "
-                    "and was stopped. Ask for less at a time."
-                ) from None
-        if isinstance(error, duckdb.OutOfMemoryException) and self._limits.max_memory is not None:
+    def run(self, work: Callable[[], Done]) -> Done:
+        """Do a part of the work within what is left of the time; a part of a part counts with the whole."""
+        if self._runs:
+            return work()
+        self._runs = True
+        try:
+            return work() if self._left is None else self._timed(work, self._left)
+        except (duckdb.OutOfMemoryException, MemoryError):
+            if self._limits.max_memory is None:
+                raise
             raise LimitExceeded(
                 f"the statement needs more than max_memory = {self._limits.max_memory} of this connection. "
                 "Ask for less at a time."
             ) from None
+        finally:
+            self._runs = False
+
+    def _timed(self, work: Callable[[], Done], seconds: float) -> Done:
+        """Whatever call a late exception strikes in is inside of one of the two blocks, so that none gets out."""
+        began = time.monotonic()
+        watch = _Watch(self._con, max(seconds, 0.0))
+        try:
+            try:
+                watch.start()
+                done = work()
+            finally:
+                watch.end()
+        except (Stop, duckdb.InterruptException, RuntimeError) as error:
+            watch.end()
+            if not (isinstance(error, Stop) or watch.fired):
+                raise
+            with suppress(duckdb.Error):
+                self._con.execute("")
+            raise LimitExceeded(
+                f"the statement took longer than timeout = {self._limits.timeout:g} seconds of this connection, "
+                "and was stopped. Ask for less at a time."
+            ) from None
+        finally:
+            self._left = seconds - (time.monotonic() - began)
+        return done
 
 
 class _Watch:
@@ -174,9 +178,8 @@ class _Watch:
         """Let the time run."""
         self._thread.start()
 
-    def end(self) -> bool:
-        """Watch no longer; whether the work's exception arrived only now."""
-        late = False
+    def end(self) -> None:
+        """Watch no longer, once more or for the first time; an exception that arrives only now is dropped."""
         while True:
             try:
                 with suppress(RuntimeError):  # released already, before an exception struck here
@@ -184,9 +187,9 @@ class _Watch:
                 while self._thread.is_alive():
                     self._thread.join(0.01)
                 _set_exception(self._worker, None)
-                return late
+                return
             except Stop:
-                late = True
+                continue
 
     def _wait(self) -> None:
         seconds = self._seconds

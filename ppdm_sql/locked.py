@@ -7,17 +7,21 @@ tell nothing of the machine.
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import duckdb
 from sqlglot import exp
 
+from ppdm_sql.engines.catalog import Catalog
 from ppdm_sql.engines.dense_groups import SETTING
 from ppdm_sql.engines.quoting import quote_text
 from ppdm_sql.errors import Locked
-from ppdm_sql.statement_text import STATEMENTS, read, statement_inside, words_of
-from ppdm_sql.touching import PARQUET_FUNCTIONS, READERS
+from ppdm_sql.statement_text import STATEMENTS, Word, read, statement_inside, words_of
+from ppdm_sql.touching import FILE_ENDINGS, READERS, file_name
 
 CLOSED = {
     "allow_community_extensions": "false",
@@ -34,17 +38,24 @@ CLOSED = {
 TABLES = frozenset(
     {
         *("duckdb_columns", "duckdb_constraints", "duckdb_functions", "duckdb_indexes", "duckdb_keywords"),
-        *("duckdb_schemas", "duckdb_tables", "duckdb_types", "duckdb_views", "generate_series", "icu_calendar_names"),
-        *("json_each", "json_tree", "pg_timezone_names", "pragma_collations", "pragma_table_info", "pragma_version"),
+        *("duckdb_schemas", "duckdb_tables", "duckdb_types", "generate_series", "icu_calendar_names", "json_each"),
+        *("json_tree", "pg_timezone_names", "pragma_collations", "pragma_table_info", "pragma_version"),
         *("range", "generateseries", "unnest", "explode"),
-        *PARQUET_FUNCTIONS,
     }
 )
 """Functions that give a table, and views of DuckDB's by the same names, which tell nothing of the machine."""
 
-PREFIXES = ("duckdb_", "pragma_")
-MACHINE = frozenset(["pg_settings", "current_setting", "getenv", "write_log", "getvariable", "json_serialize_plan"])
-"""Other views and functions that tell settings, or write."""
+PREFIXES = ("__internal_", "duckdb_", "inet_", "pragma_", "sqlite_")
+"""What names begin with that tell of the machine, or of paths, or that trust what they are given."""
+
+MACHINE = frozenset(
+    {
+        *("current_setting", "getenv", "getvariable", "json_serialize_plan", "pg_get_viewdef", "pg_settings"),
+        *("pg_sleep", "pg_tablespace", "pg_views", "sleep_ms", "write_log"),
+        *("combine", "finalize", "export_state", "to_aggregate_state", "variant_bytes_to_variant", "aggregate_state"),
+    }
+)
+"""Other views and functions that tell settings or paths, wait, write, or take bytes for states of their own."""
 
 SERIES = frozenset(["generate_series", "range"])
 LENGTHS = frozenset(["array_resize", "bar", "list_resize", "pad", "repeat"])
@@ -53,7 +64,15 @@ LENGTHS = frozenset(["array_resize", "bar", "list_resize", "pad", "repeat"])
 LONGEST = 10_000
 """Such a value is not counted by DuckDB's memory limit, nor can its making be interrupted."""
 
+FORMATS = frozenset(["format", "printf"])
+WIDTH = re.compile(r"[%{][^}]*(?:\d{5}|\*|\{)")
+"""What pads to a width of five digits, or to one that is given elsewhere."""
+
 SHOWN = frozenset(["tables", "databases", "schemas", "all"])
+CHANGES = frozenset({("insert", "into"), ("insert", "or"), ("delete", "from"), ("merge", "into")})
+"""What statements that change tables begin with; one may stand in a WITH clause."""
+
+FILE_SIGNS = frozenset("./\\*?[:")
 
 
 def lock(con: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
@@ -64,56 +83,89 @@ def lock(con: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
         con.execute(f"SET {name} = {value}")
 
 
-def check_locked(con: duckdb.DuckDBPyConnection, sql: str) -> None:
-    """Refuse what a locked connection does not run: all but reading, and reading of what is none of the release's."""
-    words = [word.folded for word in words_of(sql, 2)]
-    first = words[0] if words else ""
-    if first == "show" and len(words) > 1:
-        _check_shown(con, words[1])
+def check_locked(con: duckdb.DuckDBPyConnection, catalog: Catalog, sql: str) -> None:
+    """Refuse what a locked connection does not run: all but reading, and reading of what is none of the release's.
+
+    The words are checked as DuckDB takes them, the tables and calls as we understand them: both are run.
+    """
+    words = words_of(sql)
+    first = words[0].folded if words else ""
+    _check_words(con, words)
+    if first == "show":
         return
     inside = statement_inside(sql) if first == "explain" else None
     tree = read(sql if inside is None else inside)
-    if not isinstance(tree, READERS):
+    if not isinstance(tree, READERS) or tree.find(exp.DML, exp.DDL, exp.Command) not in (None, tree):
         raise Locked(
             f"this connection is locked: {first.upper() or 'this'} is not allowed, only queries and SET ppdm_.. are."
         )
-    _check_inside(tree)
+    _check_inside(tree, catalog)
 
 
-def check_part(what: str, tree: exp.Expr | None) -> None:
+def check_part(con: duckdb.DuckDBPyConnection, catalog: Catalog, what: str, text: str, tree: exp.Expr | None) -> None:
     """Refuse what a text that becomes part of a query may not hold, nor what cannot be read of it."""
     if tree is None or (isinstance(tree, STATEMENTS) and not isinstance(tree, READERS)):
         raise Locked(f"this connection is locked: what {what} was given is not a part of a query that can be read.")
-    _check_inside(tree)
+    _check_words(con, words_of(text))
+    _check_inside(tree, catalog)
 
 
-def _check_inside(tree: exp.Expr) -> None:
+def _check_words(con: duckdb.DuckDBPyConnection, words: Sequence[Word]) -> None:
+    names = [word.folded for word in words if not word.is_string]
+    for name in names:
+        if name in MACHINE or (name.startswith(PREFIXES) and name not in TABLES):
+            raise _machine(name)
+    for name, following in pairwise(names):
+        if following.startswith("(") and name in _forbidden_tables():
+            raise _machine(name)
+        if name == "show" and following not in SHOWN and _is_setting(con, following):
+            raise Locked(f"this connection is locked: its setting {following} is not shown.")
+        if (name, following) in CHANGES or (name == "update" and "set" in names):
+            raise Locked(f"this connection is locked: {name.upper()} is not allowed, only queries and SET ppdm_.. are.")
+
+
+@functools.cache
+def _forbidden_tables() -> frozenset[str]:
+    """Functions of DuckDB that give a table and nothing else, but for those that tell nothing of the machine."""
+    query = "SELECT DISTINCT lower(function_name) FROM duckdb_functions() WHERE function_type {} ('table', 'pragma')"
+    with duckdb.connect() as con:
+        tables, others = ({name for (name,) in con.execute(query.format(i)).fetchall()} for i in ("IN", "NOT IN"))
+    return frozenset(tables - others - TABLES)
+
+
+def _is_setting(con: duckdb.DuckDBPyConnection, name: str) -> bool:
+    try:
+        with con.cursor() as aside:
+            aside.execute("SELECT current_setting(?)", [name])
+    except duckdb.CatalogException:
+        return False
+    return True
+
+
+def _check_inside(tree: exp.Expr, catalog: Catalog) -> None:
     for table in tree.find_all(exp.Table):
-        _check_table(table)
+        _check_table(table, catalog)
     for call in tree.find_all(exp.Func):
         _check_call(call)
 
 
-def _check_shown(con: duckdb.DuckDBPyConnection, name: str) -> None:
-    settings = {setting.casefold() for (setting,) in con.execute("SELECT name FROM duckdb_settings()").fetchall()}
-    if name not in SHOWN and name in settings:
-        raise Locked(f"this connection is locked: its setting {name} is not shown.")
-
-
-def _check_table(table: exp.Table) -> None:
-    function = isinstance(table.this, exp.Func)
-    name = _name_of(table.this) if function else table.name.casefold()
-    known = name in TABLES if function or name.startswith(PREFIXES) else name not in MACHINE
-    if not known:
-        raise Locked(f"this connection is locked: {name} could tell of the machine it runs on, and is not allowed.")
+def _check_table(table: exp.Table, catalog: Catalog) -> None:
+    if isinstance(table.this, exp.Func):
+        name = _name_of(table.this)
+        if name not in TABLES:
+            raise _machine(name)
+    elif (table.db.casefold(), table.name.casefold()) == ("information_schema", "views"):
+        raise _machine("information_schema.views")
+    elif catalog.release(table) is None and (
+        table.name.casefold() in FILE_ENDINGS or any(FILE_SIGNS & set(part.name) for part in table.parts)
+    ):
+        raise Locked("this connection is locked: no file is read, and this is no table: " + file_name(table))
 
 
 def _check_call(call: exp.Func) -> None:
     name = _name_of(call)
-    if name in MACHINE:
-        raise Locked(f"this connection is locked: {name} could tell of the machine it runs on, and is not allowed.")
+    arguments = list(call.iter_expressions())
     if name in SERIES | LENGTHS and not isinstance(call.parent, exp.Table):
-        arguments = list(call.iter_expressions())
         behind = name in SERIES or isinstance(call.parent, exp.Dot)  # 'x'.repeat(5) has the first one before the dot
         sizes = [size for size in (arguments if behind else arguments[1:]) if not size.is_string]
         if not all(_is_small(size) for size in sizes):
@@ -121,11 +173,19 @@ def _check_call(call: exp.Func) -> None:
                 f"this connection is locked: {name} makes a value as long as it is told, which must be a number up to "
                 f"{LONGEST:,}. In FROM there is no such limit."
             )
+    if name in FORMATS:
+        pattern = call.parent.this if isinstance(call.parent, exp.Dot) else arguments[0] if arguments else None
+        if not (isinstance(pattern, exp.Literal) and pattern.is_string) or WIDTH.search(pattern.this):
+            raise Locked(f"this connection is locked: {name} takes a constant text, and widths below {LONGEST:,}.")
 
 
 def _is_small(size: exp.Expr) -> bool:
     number = size.this if isinstance(size, exp.Neg) else size
-    return isinstance(number, exp.Literal) and float(number.this) <= LONGEST
+    return isinstance(number, exp.Literal) and not number.is_string and float(number.this) <= LONGEST
+
+
+def _machine(name: str) -> Locked:
+    return Locked(f"this connection is locked: {name} could tell of the machine it runs on, and is not allowed.")
 
 
 def _name_of(call: exp.Expr) -> str:

@@ -16,7 +16,7 @@ import duckdb
 
 from ppdm_sql.dbapi import as_dbapi
 from ppdm_sql.errors import Locked, QueryError, Unsupported
-from ppdm_sql.limits import Clock
+from ppdm_sql.limits import Clock, by_place
 from ppdm_sql.locked import check_part
 from ppdm_sql.results import polars_frame
 from ppdm_sql.rewrite.parse import parse
@@ -78,7 +78,7 @@ class Guard:
             text = str(value)
             tree = parse(text) or parse(f"SELECT {text}")
             if self.session.locked:
-                check_part(what, tree)
+                check_part(self.con, self.session.catalog(self.con), what, text, tree)
             touched = tree is not None and self.session.releases(self.con, tree)
             if touched or self.session.may_reach_release(self.con, text):
                 raise QueryError(f"{what} may not name a release: write the whole query as con.sql('SELECT ..').")
@@ -109,20 +109,21 @@ class Relation:
         return functools.wraps(found)(functools.partial(self._call, name, found))
 
     def _call(self, name: str, method: Any, *args: Any, **kwargs: Any) -> Any:
-        self._guard.clock.renew()
-        with as_dbapi(), self._guard.clock:
-            if name in RESULTS:
-                method = getattr(self._within_limits(), name)
-            elif name not in READS:
-                self._check(name)
-                if name not in FILES:
-                    self._guard.check(f"{name}(..)", [*args, *kwargs.values()])
-                args = tuple(plain(arg, name) for arg in args)
-                kwargs = {key: plain(value, name) for key, value in kwargs.items()}
-            result = method(*args, **kwargs)
-            if name in WRITES:
-                self._guard.session.forget()
-            return self._wrapped(result)
+        return self._timed(functools.partial(self._run, name, method, args, kwargs))
+
+    def _run(self, name: str, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if name in RESULTS:
+            method = getattr(self._within_limits(), name)
+        elif name not in READS:
+            self._check(name)
+            if name not in FILES:
+                self._guard.check(f"{name}(..)", [*args, *kwargs.values()])
+            args = tuple(plain(arg, name) for arg in args)
+            kwargs = {key: plain(value, name) for key, value in kwargs.items()}
+        result = method(*args, **kwargs)
+        if name in WRITES:
+            self._guard.session.forget()
+        return self._wrapped(result)
 
     def _within_limits(self) -> duckdb.DuckDBPyRelation:
         """The relation, run already where its rows are limited: one too many tells that there are more."""
@@ -132,7 +133,7 @@ class Relation:
         rows = self._relation.limit(limits.max_rows + 1).materialize()
         if len(rows) > limits.max_rows:
             raise limits.refuse_rows()
-        return rows
+        return rows.project(by_place(self._relation.columns))
 
     def _check(self, name: str) -> None:
         if self._guard.session.locked and name in FILES | STORES:
@@ -182,8 +183,8 @@ class Relation:
 
     def _timed(self, shown: Callable[[], Any]) -> Any:
         self._guard.clock.renew()
-        with as_dbapi(), self._guard.clock:
-            return shown()
+        with as_dbapi():
+            return self._guard.clock.run(shown)
 
     def __dir__(self) -> Iterable[str]:
         return sorted({*super().__dir__(), *(name for name in dir(self._relation) if not name.startswith("_"))})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import functools
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import duckdb
 from sqlglot import exp
@@ -15,12 +17,17 @@ from ppdm_sql.policy.basket_column import BasketColumn
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.session import Session
 
+Result = TypeVar("Result")
+
 
 class Released:
     """The part of a connection that looks at releases themselves."""
 
     _con: duckdb.DuckDBPyConnection
     _session: Session
+
+    @abstractmethod
+    def _within_limits(self, work: Callable[[], Result]) -> Result: ...
 
     def manifest(self, table: str) -> Manifest:
         """The public parameters of a released table, named as in SQL."""
@@ -36,6 +43,9 @@ class Released:
 
     def supports(self, table: str, column: str, itemsets: Sequence[Sequence[Any]]) -> Supports:
         """How many baskets hold each of some itemsets of one length: estimates, errors, covariances; in one scan."""
+        return self._within_limits(functools.partial(self._supports, table, column, itemsets))
+
+    def _supports(self, table: str, column: str, itemsets: Sequence[Sequence[Any]]) -> Supports:
         for released in self.manifest(table).columns:
             if released.name.casefold() == column.casefold() and isinstance(released.perturbed, BasketColumn):
                 name = self.rows_of(table)

@@ -28,22 +28,21 @@ def limited(fetch: Fetch[Given, Fetched]) -> Fetch[Given, Fetched]:
     def call(self: Results, /, *args: Given.args, **kwargs: Given.kwargs) -> Fetched:
         if not (self._clock.limited or self._quota.limited):
             return fetch(self, *args, **kwargs)
-        try:
-            with as_dbapi(), self._clock:
-                return fetch(self, *args, **kwargs)
-        except LimitExceeded:
-            self._con.execute("")
-            raise
+        with as_dbapi():
+            try:
+                return self._clock.run(functools.partial(fetch, self, *args, **kwargs))
+            except LimitExceeded:
+                self._con.execute("")
+                raise
 
     return call
 
 
-BATCH = 1_000_000
-"""Rows of an Arrow batch, as DuckDB has it."""
-
-
 class Results:
-    """The part of a connection, or cursor, that reads what the last `execute` left; DuckDB's own results."""
+    """The part of a connection, or cursor, that reads what the last `execute` left; DuckDB's own results.
+
+    Where rows are limited, `execute` has asked for one more than there may be.
+    """
 
     arraysize = 1
     """How many rows `fetchmany` gives when it is not told."""
@@ -69,9 +68,7 @@ class Results:
     @limited
     def fetchall(self) -> list[tuple[Any, ...]]:
         """All rows that are left."""
-        if not self._quota.limited:
-            return self._con.fetchall()
-        rows = self._con.fetchmany(self._quota.all)
+        rows = self._con.fetchall()
         self._quota.take(len(rows))
         return rows
 
@@ -82,46 +79,47 @@ class Results:
     @limited
     def fetchnumpy(self) -> dict[str, Any]:
         """The rows that are left, as one numpy array a column."""
-        if not self._quota.limited:
-            return self._con.fetchnumpy()
-        return self._con.from_arrow(self.to_arrow_table()).fetchnumpy()
+        columns = self._con.fetchnumpy()
+        self._quota.take(max(map(len, columns.values()), default=0))
+        return columns
 
     @limited
     def df(self, *, date_as_object: bool = False) -> Any:
         """The rows that are left, as a pandas frame."""
-        if not self._quota.limited:
-            return self._con.df(date_as_object=date_as_object)
-        return self._con.from_arrow(self.to_arrow_table()).df(date_as_object=date_as_object)
+        frame = self._con.df(date_as_object=date_as_object)
+        self._quota.take(0 if frame is None else len(frame))
+        return frame
 
     fetchdf = fetch_df = df
 
     @limited
     def fetch_df_chunk(self, vectors_per_chunk: int = 1, *, date_as_object: bool = False) -> Any:
         """The next rows, as a pandas frame: 2,048 for each vector."""
-        chunk = self._con.fetch_df_chunk(self._quota.vectors(vectors_per_chunk), date_as_object=date_as_object)
+        chunk = self._con.fetch_df_chunk(vectors_per_chunk, date_as_object=date_as_object)
         self._quota.take(len(chunk))
         return chunk
 
     @limited
     def to_arrow_table(self, batch_size: int | None = None) -> pa.Table:
         """The rows that are left, as an Arrow table."""
-        reader = self.to_arrow_reader(batch_size) if self._quota.limited else None
-        if reader is not None:
-            return reader.read_all()
         with _without_advice():
-            return self._con.to_arrow_table(*_given(batch_size))
+            table = self._con.to_arrow_table(*_given(batch_size))
+        self._quota.take(0 if table is None else table.num_rows)
+        return table
 
     arrow = fetch_arrow_table = to_arrow_table
 
     def to_arrow_reader(self, batch_size: int | None = None) -> pa.RecordBatchReader:
         """The rows that are left, as a reader of Arrow batches."""
-        if self._quota.limited:
-            batch_size = self._quota.most(batch_size or BATCH)
-        with _without_advice():
-            reader = self._con.to_arrow_reader(*_given(batch_size))
+        reader = self._opened(batch_size)
         if reader is None or not (self._clock.limited or self._quota.limited):
             return reader
         return pa.RecordBatchReader.from_batches(reader.schema, self._batches(reader))
+
+    @limited
+    def _opened(self, batch_size: int | None) -> pa.RecordBatchReader:
+        with _without_advice():
+            return self._con.to_arrow_reader(*_given(batch_size))
 
     def _batches(self, reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
         while (batch := self._next_batch(reader)) is not None:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
-_OURS = ("ppdm_sql.connection", "ppdm_sql.results", "ppdm_sql.scope")
+_OURS = ("ppdm_sql.connection", "ppdm_sql.limits", "ppdm_sql.results", "ppdm_sql.scope")
 _CALL = compile("__ppdm_call__(**__ppdm_arguments__)", "<ppdm_sql>", "eval")
 
 

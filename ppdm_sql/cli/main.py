@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from ppdm_sql.cli import notices
 from ppdm_sql.cli.arguments import parse
@@ -21,6 +22,7 @@ CLOSED_PIPE = 141
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
+    _open_closed_streams()
     with notices.warnings_as_lines():
         try:
             return _run(sys.argv[1:] if argv is None else argv)
@@ -53,6 +55,16 @@ def _run(argv: Sequence[str]) -> int:
         code = int(importlib.import_module(f"ppdm_sql.cli.{arguments.command}").run(arguments))
     sys.stdout.flush()
     return code
+
+
+def _open_closed_streams() -> None:
+    """Where the caller has closed stdin or stdout, as `>&-` does: nothing comes, and nobody reads what is said.
+
+    The next file to be opened, a release maybe, would else take the number of the stream that is missing.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))
 
 
 def _flush_or_give_up() -> None:

@@ -32,8 +32,8 @@ class Room:
         query = f"SELECT current_setting('{SETTING}')::INTEGER, current_setting('threads')::INTEGER"
         [(before, threads)] = self._con.execute(query).fetchall()
         bits = int(math.log2(ROOM // (BYTES_A_GROUP * threads)))
-        self._con.execute(f"SET {SETTING} = {max(before, min(bits, MOST_BITS))}")
         self._before = before
+        self._con.execute(f"SET {SETTING} = {max(before, min(bits, MOST_BITS))}")
 
     def give_back(self) -> None:
         """Undo it; this ends a result of the connection that is not fetched yet."""

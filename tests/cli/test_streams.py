@@ -30,6 +30,20 @@ def test_a_closed_pipe_is_quiet(demo, form):
         assert process.wait(20) == 141
 
 
+@pytest.mark.parametrize(
+    ("sql", "closed", "code", "said"),
+    [
+        ("SELECT 1", ">&-", 0, ""),
+        ("-", "<&-", 2, "ppdm-sql: the query is empty.\n"),
+        ("SELECT 1", "<&- >&- 2>&-", 0, ""),
+    ],
+)
+def test_streams_that_are_closed_from_the_start(demo, sql, closed, code, said):
+    command = ["sh", "-c", f'"$@" {closed}', "sh", PROGRAM, "query", demo.release, sql]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", said)
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
 def test_a_full_disk_is_one_line(demo):
     with Path("/dev/full").open("wb") as full:
