@@ -94,7 +94,9 @@ class Connection(Results, Released):
             self._con.execute("")
         elif statement.rewritten is None:
             limited = self._quota.limited and gives_rows(statement)
-            query = self._limited(statement.renamed or statement.sql, values) if limited else statement.renamed or parsed
+            query = (
+                self._limited(statement.renamed or statement.sql, values) if limited else statement.renamed or parsed
+            )
             self._as_it_is(self._con.execute, {"query": query}, {"parameters": values})
             self._after(statement)
         else:

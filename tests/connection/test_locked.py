@@ -27,7 +27,7 @@ ANSWERS = [
     "SELECT count(*) FROM people",
     "FROM range(3)",
     "DESCRIBE people",
-    "FROM (SHOW TABLES) WHERE name = 'people'",
+    "SHOW TABLES",
     "SELECT table_name FROM information_schema.tables WHERE table_name = 'people'",
     "PIVOT (FROM range(3)) ON range USING count(*)",
     "EXPLAIN SELECT 1",
