@@ -10,11 +10,11 @@ from typing import Any
 
 from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy.mechanisms import MECHANISMS
-from ppdm_sql.policy.model import DROP, ColumnPolicy, Policy
+from ppdm_sql.policy.model import DROP, SOURCE, ColumnPolicy, Policy
 from ppdm_sql.policy.retention import check_retention
 from ppdm_sql.policy.words import distinct, known, mapping, number
 
-POLICY_KEYS = ("table", "identity", "columns", "levels")
+POLICY_KEYS = ("table", "identity", "order", "columns", "levels")
 COLUMN_KEYS = tuple(dict.fromkeys(("mechanism", *(key for each in MECHANISMS.values() for key in each.keys))))
 
 
@@ -59,7 +59,7 @@ def parse_policy(raw: Mapping[str, Any]) -> Policy:
     distinct("column", [c.name for c in columns])
     identity = raw.get("identity", [])
     identity = [identity] if isinstance(identity, str) else identity
-    if not isinstance(identity, list | tuple) or not all(isinstance(name, str) for name in identity):
+    if not _are_names(identity):
         raise PolicyError('identity must be a list of column names, such as identity = ["id"].')
     distinct("identity column", list(identity))
     for name in identity:
@@ -69,7 +69,32 @@ def parse_policy(raw: Mapping[str, Any]) -> Policy:
                     f"column {name!r} is both identity and perturbed: coins that depend on the value they hide would "
                     'give it away. Use another identity, or mechanism = "drop".'
                 )
-    return Policy(table, columns, tuple(identity), levels)
+    return Policy(table, columns, tuple(identity), levels, _order(raw.get("order"), columns))
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(name, str) for name in value)
+
+
+def _order(raw: Any, columns: tuple[ColumnPolicy, ...]) -> tuple[str, ...] | str | None:
+    """What released rows are ordered by; only exact released columns, or it would tell what they hide."""
+    if raw is None or raw == SOURCE:
+        return None if raw is None else SOURCE
+    if not _are_names(raw) or not raw:
+        raise PolicyError(
+            f'order must be a list of column names, such as order = ["region", "id"], or "{SOURCE}". Leave it out, and '
+            "rows are ordered by the identity where that is released, else by a keyed hash."
+        )
+    distinct("order column", list(raw))
+    for name in raw:
+        for column in columns:
+            if column.name.casefold() == name.casefold():
+                what = "dropped" if column.mechanism == DROP else "perturbed"
+                raise PolicyError(
+                    f"column {name!r} is {what}, and rows in its order would give its values away: order names columns "
+                    "that are released as they are."
+                )
+    return tuple(raw)
 
 
 def _column(name: str, raw: Mapping[str, Any], has_levels: bool) -> ColumnPolicy:

@@ -47,7 +47,8 @@ class ReleasedColumn:
 class Manifest:
     """What an analyst needs to know of one released table.
 
-    `view` has the types of a row's identity where nothing is stored and a view perturbs what it reads.
+    `view` has the types of a row's identity where nothing is stored and a view perturbs what it reads. `order` has the
+    columns that rows are ordered by, and then by a keyed hash; None where they are in the source's order.
     """
 
     table: str
@@ -59,6 +60,7 @@ class Manifest:
     policy: str = "0" * HEXADECIMAL
     made: str = field(default="1970-01-01T00:00:00+00:00", compare=False)
     view: tuple[str, ...] | None = None
+    order: tuple[str, ...] | None = None
 
     @property
     def perturbed(self) -> tuple[PerturbedColumn, ...]:
@@ -79,6 +81,8 @@ class Manifest:
         }
         if self.level is not None:
             body["level"] = self.level
+        if self.order is not None:
+            body["order"] = list(self.order)
         if self.view is not None:
             body["view"] = list(self.view)
         return json.dumps(body | {"digest": digest(body)}, ensure_ascii=False)
@@ -127,6 +131,7 @@ def _manifest(fields: Fields) -> Manifest:
         fields.hexadecimal("policy", HEXADECIMAL),
         _moment(fields, "made"),
         fields.optional("view", lambda key: tuple(map(_text, fields.listed(key, 1, MAX_COLUMNS)))),
+        fields.optional("order", lambda key: fields.texts(key, MAX_COLUMNS)),
     )
     fields.end()
     _check_columns(manifest)
@@ -143,6 +148,9 @@ def _check_columns(manifest: Manifest) -> None:
     for name in manifest.identity:
         if name not in exact:
             damaged(f"{name!r} is to name a row, and is no exact column")
+    for name in manifest.order or ():
+        if name not in exact:
+            damaged(f"rows are to be in the order of {name!r}, which is no exact column")
     for column in manifest.perturbed:
         for name in MECHANISMS[column.mechanism].companions(column):
             if name not in exact or exact[name].family != "integer":

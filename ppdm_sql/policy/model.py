@@ -13,6 +13,8 @@ DROP = "drop"
 """The mechanism that perturbs nothing: the column is not released."""
 NULL_RULES = ("error", "keep", "value")
 OUTSIDE_RULES = ("error", "clamp")
+SOURCE = "source"
+"""The order of rows that a policy may ask for in place of columns: that of the source."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,16 @@ class ColumnPolicy:
 
 @dataclass(frozen=True)
 class Policy:
-    """What happens to a table; columns that are not named are released as they are."""
+    """What happens to a table; columns that are not named are released as they are.
+
+    `order` has the exact columns that released rows are ordered by, or is SOURCE; None leaves it to the identity.
+    """
 
     table: str
     columns: tuple[ColumnPolicy, ...] = ()
     identity: tuple[str, ...] = ()
     levels: Mapping[str, float] = field(default_factory=dict)
+    order: tuple[str, ...] | str | None = None
 
     @property
     def perturbed(self) -> tuple[ColumnPolicy, ...]:

@@ -45,6 +45,7 @@ class DuckdbWriter(Writer):
         others = len(present.tables) + len(present.views) - len(again)
         # What is dropped stays in the file's free blocks, so an old table must not be in what is renamed.
         self._compact = bool(again) and others > 0
+        self._order = layout.order.sent_names
         columns = [(column.name, column.type) for column in layout.columns]
         copied = str(target) if others else None
         self._process = WriterProcess(self._where, "duckdb", aside=str(aside), columns=columns, copied=copied)
@@ -56,7 +57,7 @@ class DuckdbWriter(Writer):
     def write(self, schema: pa.Schema, batches: Batches) -> None:
         """Hand all rows over."""
         before = [f"CREATE SCHEMA IF NOT EXISTS {self._place.schema_sql}"]
-        self._process.send_rows(schema, batches, name=self._place.sql, before=before)
+        self._process.send_rows(schema, batches, name=self._place.sql, order=self._order, before=before)
 
     def finish(self, manifest: Manifest) -> Path:
         """Manifest in, file closed; nothing is left in a log beside it."""

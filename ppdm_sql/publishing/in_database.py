@@ -13,16 +13,15 @@ from typing import IO
 import duckdb
 import pyarrow as pa
 
-from ppdm_sql.engines.quoting import quote_name
 from ppdm_sql.engines.stored import Place
 from ppdm_sql.publishing.database import changing, check_free, make_schema, transaction, write_manifest
 from ppdm_sql.publishing.pipeline import Batches
 from ppdm_sql.publishing.query_source import Parameters, Perturbed, perturb_query, relation_of
 from ppdm_sql.publishing.statements import CreatePerturbed
+from ppdm_sql.publishing.writer.ordering import STREAM, released_rows
 from ppdm_sql.publishing.writing import writing
 
 _IN_MEMORY = 1 << 26
-_STREAM = "ppdm_stream"
 
 
 def create_table(
@@ -48,12 +47,12 @@ def _put(waiting: IO[bytes], schema: pa.Schema, batches: Batches) -> None:
 
 
 def _create(con: duckdb.DuckDBPyConnection, place: Place, perturbed: Perturbed, waiting: IO[bytes]) -> None:
-    columns = perturbed.layout.columns
-    selected = ", ".join(f"CAST(c{i} AS {c.type}) AS {quote_name(c.name)}" for i, c in enumerate(columns))
+    columns = [(column.name, column.type) for column in perturbed.layout.columns]
+    query = released_rows(columns, perturbed.layout.order.sent_names)
     make_schema(con, place)
-    con.register(_STREAM, pa.ipc.open_stream(waiting))
+    con.register(STREAM, pa.ipc.open_stream(waiting))
     try:
-        con.execute(f"CREATE OR REPLACE TABLE {place.sql} AS SELECT {selected} FROM {_STREAM}")
+        con.execute(f"CREATE OR REPLACE TABLE {place.sql} AS {query}")
     finally:
-        con.unregister(_STREAM)
+        con.unregister(STREAM)
     write_manifest(con, place, perturbed.manifest)

@@ -16,6 +16,7 @@ from ppdm_sql.policy.types import parse_type
 from ppdm_sql.publishing.column import Column
 from ppdm_sql.publishing.mechanisms import added_columns
 from ppdm_sql.publishing.names import nearest
+from ppdm_sql.publishing.ordering import RowOrder, order_of
 from ppdm_sql.publishing.sources import Source
 from ppdm_sql.publishing.transport import travelling
 
@@ -29,10 +30,11 @@ LEAST_ROWS_A_BATCH = 32_768
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of the release in their order, and the expressions that name a row."""
+    """The columns of the release in their order, the expressions that name a row, and the order of rows."""
 
     columns: tuple[Column, ...]
     identity: tuple[str, ...]
+    order: RowOrder
 
     @property
     def query(self) -> str:
@@ -66,7 +68,8 @@ def lay_out(policy: Policy, source: Source, *, parquet: bool) -> Layout:
         raise PolicyError("the policy drops every column: nothing is left to release.")
     columns += _added(columns, source.names)
     named = (folded[name.casefold()] for name in policy.identity)
-    return Layout(columns, tuple(naming(name, kinds[name]) for name in named))
+    identity = tuple(naming(name, kinds[name]) for name in named)
+    return Layout(columns, identity, order_of(policy, columns))
 
 
 def _added(columns: tuple[Column, ...], names: tuple[str, ...]) -> tuple[Column, ...]:

@@ -14,7 +14,12 @@ from ppdm_sql.policy import Manifest, Policy, ReleasedColumn
 
 
 def manifest_of(
-    policy: Policy, key: bytes, rows: int, columns: Sequence[ReleasedColumn], level: str | None = None
+    policy: Policy,
+    key: bytes,
+    rows: int,
+    columns: Sequence[ReleasedColumn],
+    order: tuple[str, ...] | None,
+    level: str | None = None,
 ) -> Manifest:
     """The manifest of a table that was published by a policy, with a key."""
     return Manifest(
@@ -26,6 +31,7 @@ def manifest_of(
         released_identity(policy.identity, columns),
         policy_digest(policy),
         datetime.now(UTC).isoformat(timespec="seconds"),
+        order=order,
     )
 
 

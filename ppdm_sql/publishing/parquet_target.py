@@ -27,6 +27,7 @@ class ParquetWriter(Writer):
                 f"{where} exists already. Say replace = True (--replace) to put a new release in its place, or name "
                 "another target."
             )
+        self._order = layout.order.sent_names
         names = [column.name for column in layout.columns]
         uuids = [i for i, column in enumerate(layout.columns) if column.uuid]
         self._process = WriterProcess(
@@ -39,7 +40,7 @@ class ParquetWriter(Writer):
 
     def write(self, schema: pa.Schema, batches: Batches) -> None:
         """Hand all rows over."""
-        self._process.send_rows(schema, batches)
+        self._process.send_rows(schema, batches, order=self._order)
 
     def finish(self, manifest: Manifest) -> Path:
         """The number of rows is known now, so the manifest goes in at the end."""

@@ -14,8 +14,10 @@ from ppdm_udfs import KernelError, RowError, position_blocks, row_blocks
 
 from ppdm_sql.errors import PolicyError, SourceError
 from ppdm_sql.publishing.layout import Layout
+from ppdm_sql.publishing.ordering import hashes
 from ppdm_sql.publishing.perturber import Perturber, Rows
 from ppdm_sql.publishing.unique import Identities
+from ppdm_sql.publishing.writer.ordering import HASH
 
 
 class Perturbation:
@@ -62,7 +64,7 @@ class Perturbation:
         self._check_rows(rows)
 
     def perturb(self, batch: pa.RecordBatch, done: Callable[[int], object]) -> pa.RecordBatch:
-        """The released columns of a batch."""
+        """The released columns of a batch, and the keyed hash where rows are ordered by it."""
         count = len(self._layout.columns)
         rows = self._rows(batch, self.rows)
         if self._layout.identity:
@@ -74,7 +76,11 @@ class Perturbation:
                 arrays[i] = array
         self.rows += batch.num_rows
         done(batch.num_rows)
-        return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names[:count])
+        names = batch.schema.names[:count]
+        if self._layout.order.keyed:
+            arrays.append(hashes(rows.blocks, self._key, self._table))
+            names.append(HASH)
+        return pa.RecordBatch.from_arrays(arrays, names=names)
 
     def check(self) -> None:
         """What only all rows together tell."""

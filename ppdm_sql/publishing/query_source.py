@@ -73,7 +73,7 @@ def perturb_query(relation: duckdb.DuckDBPyRelation, policy: Policy, key: bytes,
                 run(
                     readings.batches(),
                     lambda batch: work.perturb(batch, lambda rows: None),
-                    lambda batches: write(released, batches),
+                    lambda batches: write(layout.order.sent(released), batches),
                 )
                 work.check()
                 layout = work.layout()
@@ -81,4 +81,5 @@ def perturb_query(relation: duckdb.DuckDBPyRelation, policy: Policy, key: bytes,
             with suppress(Exception):  # an open result would keep the connection from rolling back
                 reader.close()
     columns = tuple(ReleasedColumn(c.name, parse_type(c.type), c.perturbed) for c in layout.columns)
-    return Perturbed(layout, kinds, manifest_of(policy, key, work.rows, columns))
+    order = layout.order.names(layout.columns)
+    return Perturbed(layout, kinds, manifest_of(policy, key, work.rows, columns, order))

@@ -96,6 +96,7 @@ def publish(
             perturbers = perturbers_of(layout.columns, read.types)
             released = released_schema(read, perturbers)
             types = writer.types(released)
+            sent = layout.order.sent(released)
             readings = Readings(opened, query, layout, reader)
             readings.check(perturbers)
             with _key(key) as secret, _bar(progress, declared.table, opened.rows, perturbers) as bar:
@@ -112,12 +113,13 @@ def publish(
                     run(
                         readings.batches(),
                         lambda batch: work.perturb(batch, bar.update),
-                        lambda batches: writer.write(released, batches),
+                        lambda batches: writer.write(sent, batches),
                         writer.abandon,
                     )
                     work.check()
                 columns = _released_columns(work.layout(), types)
-                manifest = manifest_of(declared, secret, work.rows, columns, level)
+                order = layout.order.names(layout.columns)
+                manifest = manifest_of(declared, secret, work.rows, columns, order, level)
                 finished = on_disk(writer.finish(manifest), target)
                 named = (declared.identity, secret, _origin(source), adopted, work.coins())
                 entry = entry_of(manifest, target, *named)

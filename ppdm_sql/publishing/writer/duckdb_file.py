@@ -10,8 +10,9 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from ppdm_sql.engines.quoting import quote_name, quote_text
+from ppdm_sql.engines.quoting import quote_text
 from ppdm_sql.publishing.memory import bounded
+from ppdm_sql.publishing.writer.ordering import STREAM, InOrder, comparable, released_rows
 from ppdm_sql.publishing.writing import writing
 
 STORAGE_VERSION = "v1.0.0"
@@ -27,12 +28,12 @@ class DuckdbFile:
         self._where = where
         self._aside = Path(aside)
         self._columns = columns
-        if copied is not None:
-            writing(where, lambda: shutil.copyfile(copied, aside))
+        self._copied = copied
         self._connection = duckdb.connect()
-        self._attach(self._aside, DATABASE)
+        self._begin()
         bounded(self._connection, len(columns))
-        self._connection.execute("SET temp_directory = ''")
+        spill = self._aside.with_name(self._aside.name + ".spill")  # perturbed rows that wait to be sorted
+        self._connection.execute(f"SET temp_directory = {quote_text(str(spill))}")
 
     def types(self, schema: pa.Schema) -> list[str]:
         """As in the source; an error where the storage does not know one."""
@@ -41,16 +42,21 @@ class DuckdbFile:
             writing(self._where, partial(self._try, kind), what)
         return [kind for _, kind in self._columns]
 
-    def write(self, stream: pa.RecordBatchReader, name: str, before: Sequence[str] = ()) -> None:
-        """One statement from one stream: DuckDB keeps the rows' order and compresses on all cores."""
-        selected = ", ".join(
-            f"CAST(c{i} AS {kind}) AS {quote_name(column)}" for i, (column, kind) in enumerate(self._columns)
-        )
-        self._connection.register("ppdm_stream", stream)
-        query = f"CREATE OR REPLACE TABLE {name} AS SELECT {selected} FROM ppdm_stream"
-        for statement in (*before, query):
-            writing(self._where, partial(self._connection.execute, statement))
-        self._connection.unregister("ppdm_stream")
+    def write(self, stream: pa.RecordBatchReader, name: str, order: Sequence[str], before: Sequence[str] = ()) -> None:
+        """One statement from one stream: DuckDB compresses on all cores.
+
+        Rows that arrive in their order stay in it. Where one breaks it, those before it are sorted with the others into
+        a new file: the order in which they came must not be left in free blocks of this one.
+        """
+        if not order or not comparable(stream.schema, order):
+            self._create(stream, name, order, before)
+            return
+        kept = InOrder(stream, order)
+        self._create(kept.reader(), name, (), before)
+        if kept.rest is not None:
+            earlier = self._begin_again() + name.removeprefix(DATABASE)
+            rest = pa.RecordBatchReader.from_batches(kept.schema, kept.rest)
+            self._create(rest, name, order, before, earlier)
 
     def finish(self, statements: Sequence[str], compact: bool) -> Path:
         """What is to be said of the rows is stored; the file is closed, and nothing is left in a log beside it."""
@@ -74,6 +80,36 @@ class DuckdbFile:
         run(f"CHECKPOINT {DATABASE}")
         run(f"DETACH {DATABASE}")
         return finished
+
+    def _create(
+        self,
+        stream: pa.RecordBatchReader,
+        name: str,
+        order: Sequence[str],
+        before: Sequence[str],
+        further: str | None = None,
+    ) -> None:
+        query = f"CREATE OR REPLACE TABLE {name} AS {released_rows(self._columns, order, further)}"
+        self._connection.register(STREAM, stream)
+        for statement in (*before, query):
+            writing(self._where, partial(self._connection.execute, statement))
+        self._connection.unregister(STREAM)
+
+    def _begin(self) -> None:
+        copied = self._copied
+        if copied is not None:
+            writing(self._where, lambda: shutil.copyfile(copied, self._aside))
+        self._attach(self._aside, DATABASE)
+
+    def _begin_again(self) -> str:
+        """A new file; what is in the old one can be read under the name that is returned."""
+        earlier = self._aside.with_name(self._aside.name + ".earlier")
+        for statement in (f"CHECKPOINT {DATABASE}", f"DETACH {DATABASE}"):
+            writing(self._where, partial(self._connection.execute, statement))
+        writing(self._where, lambda: self._aside.replace(earlier))
+        self._begin()
+        self._attach(earlier, "earlier")
+        return "earlier"
 
     def _attach(self, path: Path, name: str) -> None:
         version = f"(STORAGE_VERSION '{STORAGE_VERSION}')"

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ppdm_sql.engines.quoting import quote_text
+from ppdm_sql.publishing.memory import bounded
 from ppdm_sql.publishing.names import quote_path
+from ppdm_sql.publishing.writer.ordering import STREAM, InOrder, comparable
 from ppdm_sql.publishing.writing import writing
 
 ROWS_A_GROUP = 262_144
@@ -40,13 +44,25 @@ class ParquetFile:
 
         return writing(self._where, look, "one of its columns cannot be stored in Parquet")
 
-    def write(self, stream: pa.RecordBatchReader) -> None:
-        """Batch after batch, under the released names."""
-        released = self._released(stream.schema)
-        options = {"compression": self._compression}
-        self._writer = writing(self._where, lambda: pq.ParquetWriter(self._aside, released, **options))
-        for batch in stream:
-            writing(self._where, partial(self._write_batch, batch, released))
+    def write(self, stream: pa.RecordBatchReader, order: Sequence[str]) -> None:
+        """Batch after batch, under the released names.
+
+        Rows that arrive in their order are written as they come; where one breaks it, all are sorted into a new file.
+        """
+        if not order:
+            self._write(stream)
+            return
+        if not comparable(stream.schema, order):
+            self._write_sorted(stream, order)
+            return
+        kept = InOrder(stream, order)
+        self._write(kept.reader())
+        if kept.rest is not None:
+            self.close()
+            earlier = self._aside.with_name(self._aside.name + ".earlier")
+            writing(self._where, lambda: self._aside.replace(earlier))
+            batches = chain(_read_again(earlier, kept.schema), kept.rest)
+            self._write_sorted(pa.RecordBatchReader.from_batches(kept.schema, batches), order)
 
     def finish(self, metadata: Mapping[str, str]) -> Path:
         """The number of rows is known now, so what is to be said of them goes in at the end."""
@@ -57,6 +73,25 @@ class ParquetFile:
         if self._writer is not None:
             with suppress(OSError, pa.ArrowException):
                 self._writer.close()
+
+    def _write(self, stream: pa.RecordBatchReader) -> None:
+        released = self._released(stream.schema)
+        options = {"compression": self._compression}
+        self._writer = writing(self._where, lambda: pq.ParquetWriter(self._aside, released, **options))
+        for batch in stream:
+            writing(self._where, partial(self._write_batch, batch, released))
+
+    def _write_sorted(self, stream: pa.RecordBatchReader, order: Sequence[str]) -> None:
+        columns = [f"c{i}" for i in range(len(self._names))]
+        schema = pa.schema([stream.schema.field(name) for name in columns])
+        spill = self._aside.with_name(self._aside.name + ".spill")  # perturbed rows that wait to be sorted
+        with duckdb.connect() as sorting:
+            bounded(sorting, len(columns))
+            sorting.execute(f"SET temp_directory = {quote_text(str(spill))}")
+            sorting.register(STREAM, stream)
+            query = f"SELECT {', '.join(columns)} FROM {STREAM} ORDER BY {', '.join(order)}"
+            rows = writing(self._where, lambda: sorting.sql(query).to_arrow_reader(ROWS_A_GROUP))
+            self._write(pa.RecordBatchReader.from_batches(schema, (batch.cast(schema) for batch in rows)))
 
     def _finish(self, metadata: Mapping[str, str]) -> Path:
         assert self._writer is not None
@@ -72,6 +107,14 @@ class ParquetFile:
     def _released(self, schema: pa.Schema) -> pa.Schema:
         kinds = (pa.uuid() if i in self._uuids else field.type for i, field in enumerate(schema))
         return pa.schema(list(zip(self._names, kinds, strict=True)))
+
+
+def _read_again(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Rows of a file of ours as they arrived."""
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(ROWS_A_GROUP):
+            arrays = [a.storage if isinstance(a, pa.ExtensionArray) else a for a in batch.columns]
+            yield pa.RecordBatch.from_arrays(arrays, names=schema.names).cast(schema)
 
 
 def _stored(array: pa.Array, kind: pa.DataType) -> pa.Array:
