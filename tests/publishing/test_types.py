@@ -91,8 +91,12 @@ def original(expression):
     return con, f"SELECT i AS id, {expression} AS x FROM range({ROWS}) t(i)"
 
 
+EXACTLY = {"table": "t", "order": ["id"]}
+
+
 def policy(domain):
-    return {"table": "t", "columns": {"x": {"mechanism": "uniform", "domain": domain, "retain": 0.5, "nulls": "keep"}}}
+    column = {"mechanism": "uniform", "domain": domain, "retain": 0.5, "nulls": "keep"}
+    return EXACTLY | {"columns": {"x": column}}
 
 
 def texts(con, query):
@@ -141,7 +145,7 @@ def test_listed(name, tmp_path):
 def test_exact_columns_of_any_type_pass_unchanged(name, tmp_path):
     expression = f"CASE WHEN i % 3 = 0 THEN NULL ELSE {EXACT[name]} END"
     con, query = original(expression)
-    manifest = publish((con, query), {"table": "t"}, to=tmp_path / "r.duckdb", key=KEY)
+    manifest = publish((con, query), EXACTLY, to=tmp_path / "r.duckdb", key=KEY)
     assert manifest.columns[1].type.name == name
     release = read(tmp_path / "r.duckdb")
     assert [str(kind) for kind in release.sql("SELECT x FROM t").types] == [name]
@@ -151,7 +155,7 @@ def test_exact_columns_of_any_type_pass_unchanged(name, tmp_path):
 @pytest.mark.parametrize("name", [each for each in EXACT if each not in ("HUGEINT", "UNION(n INTEGER, s VARCHAR)")])
 def test_exact_columns_in_parquet(name, tmp_path):
     con, query = original(EXACT[name])
-    manifest = publish((con, query), {"table": "t"}, to=tmp_path / "r.parquet", key=KEY)
+    manifest = publish((con, query), EXACTLY, to=tmp_path / "r.parquet", key=KEY)
     release = read(tmp_path / "r.parquet")
     assert [str(kind) for kind in release.sql("SELECT x FROM t").types] == [manifest.columns[1].type.name]
     assert texts(release, "FROM t") == texts(con, query)
@@ -197,12 +201,12 @@ def test_policies_that_do_not_fit_the_type(expression, domain, message, tmp_path
 def test_identities_of_many_types(expression, tmp_path):
     con = duckdb.connect()
     con.execute(f"CREATE TABLE s AS SELECT {expression} AS name, (i % 50)::INT AS x FROM range({ROWS}) t(i)")
-    said = policy({"min": 0, "max": 49}) | {"identity": ["name"]}
+    said = {"table": "t", "identity": ["name"], "columns": policy({"min": 0, "max": 49})["columns"]}
     said["columns"]["name"] = {"mechanism": "drop"}
     publish(con.sql("FROM s ORDER BY name"), said, to=tmp_path / "a.parquet", key=KEY)
     publish(con.sql("FROM s ORDER BY name DESC"), said, to=tmp_path / "b.parquet", key=KEY)
     first, second = (texts(read(tmp_path / name), "FROM t") for name in ("a.parquet", "b.parquet"))
-    assert first == second[::-1]
+    assert first == second  # of the same rows, and in an order that follows from them
 
 
 def test_an_identity_that_cannot_name_rows(tmp_path):
