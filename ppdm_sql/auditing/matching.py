@@ -1,7 +1,8 @@
 """Which row of a release is which row of the original.
 
-Releases keep the order of their source, so rows are taken side by side, and the exact columns must agree in every row.
-Where they do not, an exact column that names rows (unique, never NULL) joins them.
+Where releases keep the order of their source, or have that of an identity that is released, rows are taken side by
+side, and the exact columns must agree in every row. Where they do not, the identity joins them, or an exact column that
+names rows (unique, never NULL). Of rows in keyed order nobody without the key knows which is which.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ MARK = "ppdm_exact"
 
 @dataclass(frozen=True)
 class Matching:
-    """How rows are matched: by position where `key` is None. `checked` are the exact columns that must agree."""
+    """How rows are matched: by position where `key` is empty. `checked` are the exact columns that must agree."""
 
     checked: tuple[ReleasedColumn, ...]
-    key: str | None = None
+    key: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
         """For a reader."""
-        if self.key is not None:
-            return f"by {self.key}"
+        if self.key:
+            return f"by {', '.join(self.key)}"
         if not self.checked:
             return "by position (no exact column could be compared)"
         return "by position; the exact columns agree in every row"
@@ -66,15 +67,22 @@ def match(original: Original, copies: Sequence[Copy]) -> Matching:
         and all(_exact(copy, column) for copy in copies[1:])
     ]
     by_position = Matching(tuple(shared))
-    reason = _difference(original, copies, by_position)
+    names = {column.name for column in shared}
+    identity = copies[0].manifest.identity
+    identified = bool(identity) and names.issuperset(identity)
+    reason: str | None = "these are in an order that only the key tells"
+    if identified or all(copy.manifest.order is None for copy in copies):
+        reason = _difference(original, copies, by_position)
     if reason is None:
         return by_position
+    if identified:
+        return Matching(tuple(shared), identity)
     for column in shared:
         if _names_rows(copies[0], column.name):
-            return Matching(tuple(shared), column.name)
+            return Matching(tuple(shared), (column.name,))
     raise SourceError(
         f"{original.where}: its rows cannot be matched with those of {copies[0].path!r}: {reason}, and no exact column "
-        "names rows. Is it the table that was published, in the same order?"
+        'names rows. Take the table that was published, and a copy made with order = "source", which you keep.'
     )
 
 
@@ -82,7 +90,7 @@ def rows_of(original: Original, copies: Sequence[Copy], matching: Matching, want
     """What is wanted of matched rows, of the original and of every copy, as c0, c1, .."""
     theirs = _named([each.theirs for each in wanted])
     ours = [_named([each.ours[c] for each in wanted]) for c in range(len(copies))]
-    if matching.key is not None:
+    if matching.key:
         return _joined(original, copies, matching.key, theirs, ours, len(wanted))
     return _side_by_side(original, copies, theirs, ours)
 
@@ -152,13 +160,13 @@ def _cast(original: Original, column: ReleasedColumn) -> str:
 
 
 def _joined(
-    original: Original, copies: Sequence[Copy], key: str, theirs: str, ours: Sequence[str], width: int
+    original: Original, copies: Sequence[Copy], key: Sequence[str], theirs: str, ours: Sequence[str], width: int
 ) -> Batches:
-    keyed = next(c for c in copies[0].manifest.columns if c.name == key)
+    keyed = [next(c for c in copies[0].manifest.columns if c.name == name) for name in key]
     with in_memory() as con:
-        con.register("t0", original.read(f"{theirs}, {_cast(original, keyed)} AS k"))
+        con.register("t0", original.read(f"{theirs}, row({', '.join(_cast(original, c) for c in keyed)}) AS k"))
         for i, (copy, select) in enumerate(zip(copies, ours, strict=True), 1):
-            con.register(f"t{i}", copy.read(f"{select}, {quote_name(key)} AS k"))
+            con.register(f"t{i}", copy.read(f"{select}, row({', '.join(map(quote_name, key))}) AS k"))
         wanted = ", ".join(f"t{t}.c{i}" for t in range(len(copies) + 1) for i in range(width))
         joins = " ".join(f"JOIN t{i} ON t{i}.k = t0.k" for i in range(1, len(copies) + 1))
         reader = guarded(

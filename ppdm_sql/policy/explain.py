@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ppdm_sql.policy.mechanisms import MECHANISMS
-from ppdm_sql.policy.model import DROP, Policy
+from ppdm_sql.policy.model import DROP, SOURCE, Policy
 
 
 def explain_policy(policy: Policy, types: Mapping[str, str] | None = None) -> str:
@@ -39,6 +39,9 @@ def explain_policy(policy: Policy, types: Mapping[str, str] | None = None) -> st
     if policy.levels:
         said = ", ".join(f"{name} {retain:g}" for name, retain in policy.levels.items())
         lines += ["", f"Levels (retention of every perturbed column): {said}."]
+    if policy.order is not None:
+        named = "of the source" if policy.order == SOURCE else f"of {', '.join(policy.order)}"
+        lines += ["", f"Rows are released in the order {named}."]
     return "\n".join(lines)
 
 

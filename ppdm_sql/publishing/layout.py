@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from duckdb.sqltypes import DuckDBPyType
@@ -17,8 +18,9 @@ from ppdm_sql.publishing.column import Column
 from ppdm_sql.publishing.mechanisms import added_columns
 from ppdm_sql.publishing.names import nearest
 from ppdm_sql.publishing.ordering import RowOrder, order_of
+from ppdm_sql.publishing.reading import guarded
 from ppdm_sql.publishing.sources import Source
-from ppdm_sql.publishing.transport import travelling
+from ppdm_sql.publishing.transport import released_type, travelling
 
 _WIDE = ("BLOB", "VARCHAR", "JSON")  # one value may be as large as it likes
 _NESTED = ("STRUCT(", "MAP(", "UNION(", "TUPLE(")
@@ -30,11 +32,15 @@ LEAST_ROWS_A_BATCH = 32_768
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of the release in their order, the expressions that name a row, and the order of rows."""
+    """The columns of the release in their order, the expressions that name a row, and the order of rows.
+
+    `rows` is how many there are, where the source was read to find that out.
+    """
 
     columns: tuple[Column, ...]
     identity: tuple[str, ...]
     order: RowOrder
+    rows: int | None = None
 
     @property
     def query(self) -> str:
@@ -59,8 +65,9 @@ def lay_out(policy: Policy, source: Source, *, parquet: bool) -> Layout:
             raise PolicyError(f"column {name!r} of the policy is not in {source.where}. {nearest(name, source.names)}")
     said = {column.name.casefold(): column for column in policy.columns}
     kinds = dict(zip(source.names, source.types, strict=True))
+    rows, labels = _occurring(source, [name for name in source.names if name.casefold() not in said])
     columns = tuple(
-        _column(name, kind, said.get(name.casefold()), parquet=parquet)
+        _column(name, kind, said.get(name.casefold()), labels.get(name, []), parquet=parquet)
         for name, kind in kinds.items()
         if (declared := said.get(name.casefold())) is None or declared.mechanism != DROP
     )
@@ -69,7 +76,22 @@ def lay_out(policy: Policy, source: Source, *, parquet: bool) -> Layout:
     columns += _added(columns, source.names)
     named = (folded[name.casefold()] for name in policy.identity)
     identity = tuple(naming(name, kinds[name]) for name in named)
-    return Layout(columns, identity, order_of(policy, columns))
+    return Layout(columns, identity, order_of(policy, columns), rows)
+
+
+def _occurring(source: Source, exact: Sequence[str]) -> tuple[int | None, dict[str, list[str]]]:
+    """How many rows there are, and the labels that occur in exact ENUM columns: others must not be released.
+
+    Without such columns nothing is read.
+    """
+    kinds = dict(zip(source.names, source.types, strict=True))
+    names = [name for name in exact if kinds[name].id == "enum"]
+    if not names:
+        return None, {}
+    lists = ", ".join(f"list(DISTINCT {quote_name(name)})" for name in names)
+    row = guarded(source.where, lambda: source.relation.aggregate(f"count(*), {lists}").fetchall()[0])
+    labels = ([str(label) for label in found or () if label is not None] for found in row[1:])
+    return row[0], dict(zip(names, labels, strict=True))
 
 
 def _added(columns: tuple[Column, ...], names: tuple[str, ...]) -> tuple[Column, ...]:
@@ -81,9 +103,16 @@ def _added(columns: tuple[Column, ...], names: tuple[str, ...]) -> tuple[Column,
     return tuple(added)
 
 
-def _column(name: str, kind: DuckDBPyType, declared: ColumnPolicy | None, *, parquet: bool) -> Column:
+def _column(
+    name: str, kind: DuckDBPyType, declared: ColumnPolicy | None, occurring: Sequence[str], *, parquet: bool
+) -> Column:
     type_name = str(kind)
+    if declared is None and kind.id == "enum":
+        labels = [label for label in _labels(kind) if label in set(occurring)]
+        type_name = _enum(labels) if labels else "VARCHAR"
+        return Column(name, type_name, f"CAST({quote_name(name)} AS {type_name})")
     if declared is None:
+        type_name = released_type(kind)
         expression = travelling(name, kind, parquet=parquet)
         return Column(name, type_name, expression, uuid=parquet and kind.id == "uuid")
     if kind.id == "uhugeint":
@@ -107,13 +136,23 @@ def _column(name: str, kind: DuckDBPyType, declared: ColumnPolicy | None, *, par
 
 def _restricted_enum(name: str, kind: DuckDBPyType, bound: BoundColumn) -> str:
     """The ENUM of the declared labels only: the others would tell what occurs in the original."""
-    labels = dict(kind.children)["values"]
-    assert isinstance(labels, list) and isinstance(bound.domain, Values)
+    labels = _labels(kind)
+    assert isinstance(bound.domain, Values)
     for value in bound.domain.values:
         if value not in labels:
             raise PolicyError(f"column {name!r}: its domain lists {value!r}, which is no label of its ENUM.")
     declared = set(bound.domain.values)
-    return f"ENUM({', '.join(quote_text(label) for label in labels if label in declared)})"
+    return _enum([label for label in labels if label in declared])
+
+
+def _labels(kind: DuckDBPyType) -> list[str]:
+    labels = dict(kind.children)["values"]
+    assert isinstance(labels, list)
+    return labels
+
+
+def _enum(labels: Sequence[str]) -> str:
+    return f"ENUM({', '.join(quote_text(label) for label in labels)})"
 
 
 def naming(name: str, kind: DuckDBPyType) -> str:

@@ -16,6 +16,7 @@ from ppdm_sql.errors import PolicyError, SourceError
 from ppdm_sql.publishing.layout import Layout
 from ppdm_sql.publishing.ordering import hashes
 from ppdm_sql.publishing.perturber import Perturber, Rows
+from ppdm_sql.publishing.source_order import SourceOrder
 from ppdm_sql.publishing.unique import Identities
 from ppdm_sql.publishing.writer.ordering import HASH
 
@@ -33,13 +34,15 @@ class Perturbation:
         directory: Path,
     ) -> None:
         self.rows = 0
-        self._read: int | None = None
+        self._read = layout.rows
         self._where = where
         self._layout = layout
         self._perturbers = perturbers
         self._key = key
         self._table = table
         self._identities = Identities(directory)
+        hidden = {i: column.name for i, column in enumerate(layout.columns) if column.perturbed is not None}
+        self._source_order = SourceOrder(list(hidden.values()), list(hidden)) if layout.order.as_in_source else None
 
     def __enter__(self) -> Perturbation:
         return self
@@ -69,6 +72,8 @@ class Perturbation:
         rows = self._rows(batch, self.rows)
         if self._layout.identity:
             self._identities.add(rows.blocks)
+        if self._source_order is not None:
+            self._source_order.add(batch, self.rows)
         arrays = list(batch.columns[:count])
         for perturber in self._perturbers:
             changed = perturber.perturb([batch.column(i) for i in perturber.columns], rows)
@@ -86,6 +91,8 @@ class Perturbation:
         """What only all rows together tell."""
         self._check_rows(self.rows)
         self._identities.check(self._where)
+        if self._source_order is not None:
+            self._source_order.check(self._where)
         for perturber in self._perturbers:
             perturber.check(self._where)
 
@@ -103,8 +110,8 @@ class Perturbation:
     def _check_rows(self, rows: int) -> None:
         if self._read is not None and self._read != rows:
             raise SourceError(
-                f"{self._where} had {self._read:,} rows when it was first read, and then {rows:,}: the mechanisms of "
-                "this policy read it more than once. Pass a table or a file, not a stream, and keep it as it is."
+                f"{self._where} had {self._read:,} rows when it was first read, and then {rows:,}: what this policy "
+                "says makes it be read more than once. Pass a table or a file, not a stream, and keep it as it is."
             )
         self._read = rows
 

@@ -11,6 +11,7 @@
              column CUSTOM REPLACE (value weight, ..) RETAIN 0.3,
              column DROP, ..)
     [IDENTIFIED BY (column, ..)]
+    [ORDERED BY (column, ..) | ORDERED BY SOURCE]
 
     CREATE [OR REPLACE] PERTURBED VIEW name AS SELECT .. PERTURB (..) IDENTIFIED BY (..)
     CREATE [OR REPLACE] RECONSTRUCTED VIEW name AS SELECT ..     the answer to a query, as plain SQL for any client
@@ -33,6 +34,7 @@ from sqlglot import Token, TokenType
 
 from ppdm_sql.errors import QueryError
 from ppdm_sql.policy import Policy, load_policy
+from ppdm_sql.policy.model import SOURCE
 from ppdm_sql.publishing.perturb_clause import columns_of
 from ppdm_sql.publishing.words import Words, tokens_of
 
@@ -222,7 +224,14 @@ def _create(words: Words, *, replace: bool) -> CreatePerturbed:
             f"{words.place}: a perturbed view needs IDENTIFIED BY (column, ..): without it a row would be known by its "
             "position, which changes from one reading to the next."
         )
-    policy = load_policy({"table": name[-1], "columns": columns, "identity": list(identity)})
+    said = {"table": name[-1], "columns": columns, "identity": list(identity)}
+    where = words.place
+    if words.take("ORDERED"):
+        words.expect("BY")
+        if kind == "view":
+            raise QueryError(f"{where}: a view has the order of its SELECT: leave out ORDERED BY, or make a TABLE.")
+        said["order"] = SOURCE if words.take("SOURCE") else list(words.names("the name of a column, or SOURCE"))
+    policy = load_policy(said)
     return CreatePerturbed(kind, name, query, policy, replace, to)
 
 

@@ -6,6 +6,7 @@ form it does not read back. Such values travel as text and are cast back where t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from duckdb.sqltypes import DuckDBPyType
@@ -27,20 +28,27 @@ def travelling(name: str, kind: DuckDBPyType, *, parquet: bool) -> str:
     quoted = quote_name(name)
     if parquet and kind.id == "uuid":
         return _UUID_BYTES.format(name=quoted)
-    wanted = _travelling_type(kind, parquet)
+    wanted = _rewritten(kind, lambda leaf: _travelling_type(leaf, parquet))
     return quoted if wanted is None else f"CAST({quoted} AS {wanted})"
 
 
+def released_type(kind: DuckDBPyType) -> str:
+    """The type of an exact column in a release: an ENUM inside of it is text, for its labels need not all occur."""
+    return _rewritten(kind, lambda leaf: "VARCHAR" if leaf.id == "enum" else None) or str(kind)
+
+
 def _travelling_type(kind: DuckDBPyType, parquet: bool) -> str | None:
-    """The SQL type to cast to, None where the type travels as it is."""
-    if kind.id in _AS_TEXT:
+    if kind.id in _AS_TEXT or kind.id == "enum":
         return "VARCHAR"
-    if parquet and kind.id == "hugeint":
-        return "DECIMAL(38, 0)"
+    return "DECIMAL(38, 0)" if parquet and kind.id == "hugeint" else None
+
+
+def _rewritten(kind: DuckDBPyType, leaf: Callable[[DuckDBPyType], str | None]) -> str | None:
+    """The type with what is not nested in it changed, None where nothing is."""
     if kind.id not in _NESTED:
-        return None
+        return leaf(kind)
     children: list[tuple[str, Any]] = [child for child in kind.children if isinstance(child[1], DuckDBPyType)]
-    inner = [_travelling_type(child, parquet) for _, child in children]
+    inner = [_rewritten(child, leaf) for _, child in children]
     if not any(inner):
         return None
     types = [cast or str(child) for cast, (_, child) in zip(inner, children, strict=True)]

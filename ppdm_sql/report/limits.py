@@ -58,4 +58,11 @@ def limits(subject: Subject) -> tuple[tuple[str, str], ...]:
             "No column names a row, so its position does: keep the order when the table is published again, and add "
             "new rows at the end.",
         ))  # fmt: skip
+    if subject.as_in_source:
+        found.append((
+            "The source's order",
+            "Rows are released in the order of the source. No perturbed column was sorted there, or nearly so; but "
+            "whoever knows how the source was put together knows which row is whose, and neighbours that have "
+            "something in common tell of each other.",
+        ))  # fmt: skip
     return tuple(found)

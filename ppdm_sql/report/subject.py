@@ -14,6 +14,7 @@ from ppdm_sql.policy.domain import Range, Values
 from ppdm_sql.policy.mechanisms import MECHANISMS
 from ppdm_sql.policy.mechanisms.own import OwnPolicy
 from ppdm_sql.policy.mechanisms.select_a_size import BasketPolicy
+from ppdm_sql.policy.model import SOURCE
 from ppdm_sql.policy.noise import NoisePolicy
 from ppdm_sql.privacy.channel import channel_of
 
@@ -43,7 +44,10 @@ class Perturbed:
 
 @dataclass(frozen=True)
 class Subject:
-    """A table: how many rows, which columns are perturbed, exact (None: all others) and dropped, what names a row."""
+    """A table: how many rows, which columns are perturbed, exact (None: all others) and dropped, what names a row.
+
+    `as_in_source` where rows are released in the order that they have there.
+    """
 
     table: str
     rows: int
@@ -53,6 +57,7 @@ class Subject:
     exact: tuple[str, ...] | None
     dropped: tuple[str, ...] = ()
     identity: tuple[str, ...] | None = None
+    as_in_source: bool = False
 
 
 def declared_columns(subject: Subject) -> list[BoundColumn]:
@@ -64,21 +69,24 @@ def declared_columns(subject: Subject) -> list[BoundColumn]:
 def subject_of_release(manifest: Manifest) -> Subject:
     """A release says all there is to know, but for what was dropped and what names a row."""
     columns = manifest.columns
-    return Subject(manifest.table, manifest.rows, True, manifest.level, _perturbed(columns), _exact(columns))
+    of_rows = (manifest.table, manifest.rows, True, manifest.level, _perturbed(columns), _exact(columns))
+    return Subject(*of_rows, as_in_source=manifest.order is None and manifest.view is None)
 
 
 def subject_of_policy(policy: Policy, level: str | None, rows: int | None) -> Subject:
     """A policy alone: types are guessed from the domains where these look made for one."""
     columns = tuple(_guessed(policy, column) for column in policy.perturbed)
     known = rows is not None
-    return Subject(policy.table, rows or ROWS, known, level, columns, None, policy.dropped, policy.identity)
+    of_rows = (policy.table, rows or ROWS, known, level, columns, None, policy.dropped, policy.identity)
+    return Subject(*of_rows, policy.order == SOURCE)
 
 
 def subject_of_source(policy: Policy, level: str | None, columns: Sequence[ReleasedColumn], rows: int) -> Subject:
     """A policy with the table it is for."""
     lines = {column.name: _words(policy, column) for column in policy.perturbed}
     perturbed = tuple(replace(column, words=lines.get(column.name, ())) for column in _perturbed(columns))
-    return Subject(policy.table, rows, True, level, perturbed, _exact(columns), policy.dropped, policy.identity)
+    of_rows = (policy.table, rows, True, level, perturbed, _exact(columns), policy.dropped, policy.identity)
+    return Subject(*of_rows, policy.order == SOURCE)
 
 
 def _perturbed(columns: Sequence[ReleasedColumn]) -> tuple[Perturbed, ...]:

@@ -133,8 +133,7 @@ def test_the_same_rows_from_every_source(name, table, expected, tmp_path):
 def test_order_of_rows_and_batches_does_not_matter(table, expected, tmp_path):
     shuffled = table.take(pa.array(sorted(range(table.num_rows), key=lambda i: i * 7919 % 3001)))
     publish(shuffled, POLICY, to=tmp_path / "a.duckdb", key=KEY)
-    assert sorted(rows_of(tmp_path / "a.duckdb")) == expected
-    assert [row[0] for row in rows_of(tmp_path / "a.duckdb")] == shuffled["id"].to_pylist()
+    assert rows_of(tmp_path / "a.duckdb") == expected
     publish(table, POLICY, to=tmp_path / "a.parquet", key=KEY)
     assert rows_of(tmp_path / "a.parquet") == expected
 

@@ -136,8 +136,8 @@ def test_a_replaced_table_leaves_no_bytes(tmp_path):
     published("secondword", "a", replace=True)
     content = (tmp_path / "r.duckdb").read_bytes()
     assert b"firstword" not in content
-    assert rows_of(tmp_path / "r.duckdb", "a")[:2] == [("secondword0",), ("secondword1",)]
-    assert rows_of(tmp_path / "r.duckdb", "b")[:1] == [("otherword0",)]
+    assert set(rows_of(tmp_path / "r.duckdb", "a")) == {(f"secondword{i}",) for i in range(10)}
+    assert set(rows_of(tmp_path / "r.duckdb", "b")) == {(f"otherword{i}",) for i in range(10)}
 
 
 def test_a_release_that_somebody_put_other_tables_into_is_left_alone(table, tmp_path):
