@@ -53,7 +53,7 @@ def _can_be_aligned(
     members: Sequence[exp.Expr],
     items: Sequence[Sequence[tuple[exp.Expr, list[exp.Expr]]]],
 ) -> bool:
-    """Whether further columns leave the rows as they are; those of EXCEPT, INTERSECT and UNION depend on all of them."""
+    """Whether further columns leave the rows as they are; those of EXCEPT, INTERSECT, UNION depend on all of them."""
     if len(items) < len(members) or any(op.args.get("distinct") or op.args.get("by_name") for op in operations):
         return False
     by_place = (

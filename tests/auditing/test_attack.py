@@ -173,7 +173,10 @@ def test_a_source_that_has_grown_is_matched_by_what_names_rows(copy, original):
 def test_rows_that_nothing_matches(tmp_path, original):
     nameless = original.drop_columns(["id"])
     rules = {k: v for k, v in policy(0.3).items() if k != "identity"}
-    publish(nameless, rules, to=tmp_path / "r.parquet", key=key(0), progress=False)
+    publish(nameless, rules, to=tmp_path / "keyed.parquet", key=key(0), progress=False)
+    with pytest.raises(SourceError, match="in an order that only the key tells, and no exact column names rows"):
+        attack([tmp_path / "keyed.parquet"], nameless)
+    publish(nameless, rules | {"order": "source"}, to=tmp_path / "r.parquet", key=key(0), progress=False)
     assert attack([tmp_path / "r.parquet"], nameless).matched.startswith("by position")
     with pytest.raises(SourceError, match=r"their exact columns differ in [\d,]+ rows, and no exact column names rows"):
         attack([tmp_path / "r.parquet"], nameless.take(np.random.default_rng(1).permutation(ROWS)))

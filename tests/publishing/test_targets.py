@@ -126,8 +126,8 @@ def test_more_tables_in_one_release(table, tmp_path):
 
 def test_a_replaced_table_leaves_no_bytes(tmp_path):
     def published(word, name, **more):
-        policy = {"table": name, "columns": {}}
-        source = pa.table({"x": [f"{word}{i % 10}" for i in range(20_000)]})
+        policy = {"table": name, "identity": ["id"]}
+        source = pa.table({"id": range(20_000), "x": [f"{word}{i % 10}" for i in range(20_000)]})
         publish(source, policy, to=tmp_path / "r.duckdb", key=KEY, **more)
 
     published("firstword", "a")
@@ -136,8 +136,8 @@ def test_a_replaced_table_leaves_no_bytes(tmp_path):
     published("secondword", "a", replace=True)
     content = (tmp_path / "r.duckdb").read_bytes()
     assert b"firstword" not in content
-    assert set(rows_of(tmp_path / "r.duckdb", "a")) == {(f"secondword{i}",) for i in range(10)}
-    assert set(rows_of(tmp_path / "r.duckdb", "b")) == {(f"otherword{i}",) for i in range(10)}
+    assert rows_of(tmp_path / "r.duckdb", "a")[:2] == [(0, "secondword0"), (1, "secondword1")]
+    assert rows_of(tmp_path / "r.duckdb", "b")[:1] == [(0, "otherword0")]
 
 
 def test_a_release_that_somebody_put_other_tables_into_is_left_alone(table, tmp_path):

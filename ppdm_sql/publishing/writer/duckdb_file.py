@@ -54,7 +54,7 @@ class DuckdbFile:
         kept = InOrder(stream, order)
         self._create(kept.reader(), name, (), before)
         if kept.rest is not None:
-            earlier = self._begin_again() + name.removeprefix(DATABASE)
+            earlier = self._begin_again() + name[name.index(".") :]
             rest = pa.RecordBatchReader.from_batches(kept.schema, kept.rest)
             self._create(rest, name, order, before, earlier)
 
