@@ -19,7 +19,7 @@ from sqlglot import exp
 from ppdm_sql.engines.catalog import Catalog
 from ppdm_sql.engines.dense_groups import SETTING
 from ppdm_sql.engines.quoting import quote_text
-from ppdm_sql.errors import Locked
+from ppdm_sql.errors import Locked, QueryError
 from ppdm_sql.statement_text import STATEMENTS, Word, read, statement_inside, words_of
 from ppdm_sql.touching import FILE_ENDINGS, READERS, file_name
 
@@ -94,7 +94,10 @@ def check_locked(con: duckdb.DuckDBPyConnection, catalog: Catalog, sql: str) -> 
     if first == "show":
         return
     inside = statement_inside(sql) if first == "explain" else None
-    tree = read(sql if inside is None else inside)
+    try:
+        tree = read(sql if inside is None else inside)
+    except RecursionError:
+        raise QueryError("the query is nested too deeply to be read: join fewer conditions at a time.") from None
     if not isinstance(tree, READERS) or tree.find(exp.DML, exp.DDL, exp.Command) not in (None, tree):
         raise Locked(
             f"this connection is locked: {first.upper() or 'this'} is not allowed, only queries and SET ppdm_.. are."

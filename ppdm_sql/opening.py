@@ -18,6 +18,8 @@ from ppdm_sql.locked import lock
 from ppdm_sql.session import Session
 
 MEMORY = ":memory:"
+OWN_DATABASES = ("memory", "system", "temp")
+"""Names of databases that every instance of DuckDB has."""
 
 
 def connect(
@@ -79,7 +81,8 @@ def _connect_locked(path: str, config: dict[str, Any], session: Session) -> Conn
     """An instance of DuckDB of its own, for settings of one are those of all connections to it."""
     con = _opened(MEMORY, config)
     if path != MEMORY:
-        session.home = Path(path).stem
+        stem = Path(path).stem
+        session.home = f"{stem}_release" if stem.casefold() in OWN_DATABASES else stem
         try:
             con.execute(f"ATTACH {quote_text(path)} AS {quote_name(session.home)} (READ_ONLY)")
         except duckdb.Error as error:

@@ -223,6 +223,32 @@ def test_what_cannot_be_opened(folder):
     assert not (folder / "absent.duckdb").exists()
 
 
+def test_a_file_may_be_called_as_a_database_of_duckdbs(folder, tmp_path):
+    path = tmp_path / "memory.duckdb"
+    path.write_bytes((folder / "r.duckdb").read_bytes())
+    with ppdm_sql.connect(path, locked=True) as con:
+        assert con.execute(ANSWERS[0]).fetchall() == con.cursor().execute(ANSWERS[0]).fetchall()
+
+
+def test_what_is_nested_too_deeply_is_one_error(con):
+    with pytest.raises(PpdmError, match="nested too deeply"):
+        con.execute(f"FROM {'(FROM ' * 2000}range(1){')' * 2000}")
+
+
+def test_nothing_tells_where_the_files_are(con, folder):
+    for sql in ANSWERS[:8]:
+        for told in (con.explain(sql), con.compile(ANSWERS[0]), con.sql(sql).sql_query()):
+            assert str(folder) not in told
+    for sql in (
+        "FROM duckdb_tables()",
+        "FROM duckdb_columns()",
+        "FROM pg_class",
+        "SHOW ALL TABLES",
+        "FROM pg_database",
+    ):
+        assert str(folder) not in str(con.execute(sql).fetchall())
+
+
 def test_transactions(con):
     con.begin()
     before = con.execute("SELECT count(*) FROM people WHERE age > 30").fetchall()
