@@ -171,15 +171,28 @@ def _check_call(call: exp.Func) -> None:
     if name in SERIES | LENGTHS and not isinstance(call.parent, exp.Table):
         behind = name in SERIES or isinstance(call.parent, exp.Dot)  # 'x'.repeat(5) has the first one before the dot
         sizes = [size for size in (arguments if behind else arguments[1:]) if not size.is_string]
-        if not all(_is_small(size) for size in sizes):
+        if not all(_is_small(size) for size in sizes) or _is_repeated(call):
             raise Locked(
                 f"this connection is locked: {name} makes a value as long as it is told, which must be a number up to "
-                f"{LONGEST:,}. In FROM there is no such limit."
+                f"{LONGEST:,}, once and not for each item of a list. In FROM there is no such limit."
             )
     if name in FORMATS:
         pattern = call.parent.this if isinstance(call.parent, exp.Dot) else arguments[0] if arguments else None
         if not (isinstance(pattern, exp.Literal) and pattern.is_string) or WIDTH.search(pattern.this):
             raise Locked(f"this connection is locked: {name} takes a constant text, and widths below {LONGEST:,}.")
+
+
+def _is_repeated(call: exp.Expr) -> bool:
+    """Whether a call stands in another of its kind, or in what is done for each item of a list."""
+    inner, outer = call, call.parent
+    while outer is not None and not isinstance(outer, exp.Query):
+        each = isinstance(outer, exp.Comprehension) and inner.arg_key != "iterator"
+        if each or isinstance(outer, exp.Lambda):
+            return True
+        if isinstance(outer, exp.Func) and _name_of(outer) in SERIES | LENGTHS:
+            return True
+        inner, outer = outer, outer.parent
+    return False
 
 
 def _is_small(size: exp.Expr) -> bool:
