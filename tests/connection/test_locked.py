@@ -52,7 +52,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def both(folder):
     """To a database, and to files by a pattern."""
-    limits = {"locked": True, "timeout": 60, "max_rows": 5000, "max_memory": "1GB"}
+    limits = {"locked": True, "timeout": 600, "max_rows": 5000, "max_memory": "1GB"}
     with (
         ppdm_sql.connect(folder / "r.duckdb", **limits) as database,
         ppdm_sql.connect(folder / "part-*.parquet", **limits) as files,
