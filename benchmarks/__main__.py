@@ -45,6 +45,7 @@ MEASUREMENTS: dict[str, Callable[[Workspace], Iterator[Result]]] = {
     "group": grouping.by_exact_columns,
     "cells": aggregating.by_perturbed_column,
     "publish": publishing.over_create_table,
+    "writer": publishing.over_one_process,
     "levels": leveling.after_many,
     "noise": noise.of_many_copies,
     "parts": parting.of_many_rows,

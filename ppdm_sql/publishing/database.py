@@ -9,7 +9,8 @@ from typing import TypeVar
 
 import duckdb
 
-from ppdm_sql.engines.stored import PERTURBED, Place, stored_manifests
+from ppdm_sql.engines.quoting import quote_text
+from ppdm_sql.engines.stored import OLD_MANIFESTS, PERTURBED, Place, stored_manifests
 from ppdm_sql.errors import QueryError, TargetError
 from ppdm_sql.policy import Manifest
 from ppdm_sql.publishing.names import nearest
@@ -84,6 +85,22 @@ def check_free(con: duckdb.DuckDBPyConnection, place: Place, kind: Kind, *, repl
 def make_schema(con: duckdb.DuckDBPyConnection, place: Place) -> None:
     """Make the schema that holds rows of releases, unless it is there."""
     con.execute(f"CREATE SCHEMA IF NOT EXISTS {place.schema_sql}")
+
+
+def check_not_for_others(con: duckdb.DuckDBPyConnection, place: Place) -> None:
+    """TargetError where a database is a file of releases alone: a process that reads originals must not write it."""
+    found = con.execute("SELECT path FROM duckdb_databases() WHERE database_name = ?", [place.database]).fetchall()
+    query = "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = ? AND NOT temporary"
+    tables = con.execute(query, [place.database]).fetchall()
+    if found[0][0] is None or any(
+        not schema.startswith(PERTURBED) and name != OLD_MANIFESTS for schema, name in tables
+    ):
+        return
+    raise TargetError(
+        f"database {place.database!r} is a file without other tables, as is handed on: what reads originals must not "
+        f"write it, for parts of them may stay between the rows. Say CREATE PERTURBED TABLE {place.name} TO "
+        f"{quote_text(str(found[0][0]))} AS .. where the file is not open, in another connection or after DETACH."
+    )
 
 
 def write_manifest(con: duckdb.DuckDBPyConnection, place: Place, manifest: Manifest, kind: Kind = "table") -> None:

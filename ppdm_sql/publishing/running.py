@@ -102,7 +102,8 @@ def _publish(
     assert statement.to is not None
     if Path(statement.to).resolve() in database_files(con):
         raise TargetError(
-            f"target {statement.to!r} is open in this connection: name another file, or leave out TO and it goes there."
+            f"target {statement.to!r} is open in this connection: DETACH it, use a connection that does not have it "
+            "open, or name another file."
         )
     if key is None:
         with secret_in(key):  # says what to do

@@ -115,7 +115,7 @@ def test_awkward_names(con, name):
 
 
 def test_schemas_and_databases(con, tmp_path):
-    con.execute(f"CREATE SCHEMA s; ATTACH '{tmp_path / 'other.duckdb'}' AS other")
+    con.execute(f"CREATE SCHEMA s; ATTACH '{tmp_path / 'other.duckdb'}' AS other; CREATE TABLE other.mine (x INT)")
     for name in ("s.p", "other.p", "other.main.q", "memory.S.r"):
         con.execute(f"CREATE PERTURBED TABLE {name} AS FROM memory.main.adult {BY_ID}")
         assert con.execute(f"SELECT count(*) FROM {name} WHERE age > 0").fetchall() == [(ROWS,)]
@@ -127,6 +127,22 @@ def test_schemas_and_databases(con, tmp_path):
     assert sorted(releases_in(con)) == ["q", "r"]
     with pytest.raises(TargetError, match="there is no schema 'nowhere' for 'p'"):
         con.execute(f"CREATE PERTURBED TABLE nowhere.p AS FROM adult {BY_ID}")
+
+
+def test_a_file_of_releases_alone_is_written_by_another_process(con, tmp_path):
+    """What this process writes may hold parts of what it has read."""
+    path = tmp_path / "public.duckdb"
+    query = f"AS FROM memory.main.adult {BY_ID}"
+    con.execute(f"CREATE PERTURBED TABLE p TO '{path}' {query}; ATTACH '{path}' AS public")
+    before = path.read_bytes()
+    with pytest.raises(TargetError, match=f"what reads originals must not write it.* Say .* TO '{path}' AS"):
+        con.execute(f"CREATE PERTURBED TABLE public.q {query}")
+    with pytest.raises(TargetError, match="is open in this connection: DETACH it"):
+        con.execute(f"CREATE PERTURBED TABLE q TO '{path}' {query}")
+    con.execute(f"DETACH public; CREATE PERTURBED TABLE q TO '{path}' {query}")
+    assert path.read_bytes() != before
+    with ppdm_sql.connect(path) as other:
+        assert sorted(releases_in(other)) == ["p", "q"]
 
 
 def test_or_replace(con):
