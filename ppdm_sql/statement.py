@@ -17,6 +17,7 @@ from ppdm_sql.errors import QueryError, Unsupported
 from ppdm_sql.joined import Joined
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.policy.small_domains import SmallDomainColumn
+from ppdm_sql.rewrite.group_counting import mark_groups, refuse_counted_groups
 from ppdm_sql.rewrite.grouping_sets import each_set
 from ppdm_sql.rewrite.inline import Tables, inline
 from ppdm_sql.rewrite.item_groups import check_grouped, group_items
@@ -125,6 +126,7 @@ class _Rewriting:
             if replacement is not select and select is not tree:
                 select.replace(replacement)
         align_intervals(tree)
+        refuse_counted_groups(self.as_is.sql, tree)
         why = "reads rows: they are the release's own, perturbed"
         if self.plans:
             why = "reconstructed"
@@ -186,6 +188,7 @@ class _Rewriting:
             self.groups[name] = found.groups
         self.plans += plans
         found.statement.meta[ANSWERED] = select
+        mark_groups(collected[0], found.statement)
         found.statement.set("with_", select.args.get("with_"))
         return found.statement
 

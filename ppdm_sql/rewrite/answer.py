@@ -16,6 +16,7 @@ from ppdm_sql.rewrite.derivative import NoDerivative, derivative
 from ppdm_sql.rewrite.estimates import holds_estimate
 from ppdm_sql.rewrite.grouping_sets import CALLS, SET, grouping_call, union
 from ppdm_sql.rewrite.groups import groups_select
+from ppdm_sql.rewrite.interval_ends import interval_ends, is_kinked
 from ppdm_sql.rewrite.names import CORRELATED
 from ppdm_sql.rewrite.parentheses import grouped
 from ppdm_sql.rewrite.plan import Plan
@@ -203,6 +204,8 @@ class _Outer:
                 raise NoDerivative(node)
             name = quantiles[0]
             return exp.column(f"{name}_error"), exp.column(f"{name}_low"), exp.column(f"{name}_high")
+        if is_kinked(node, self.is_aggregate):
+            return self.kinked(node)
         error = self.error(value.this)
         if error is None:
             return number(0.0), value, value.copy()
@@ -213,8 +216,57 @@ class _Outer:
             exp.Paren(this=exp.Add(this=value.copy(), expression=width.copy())),
         )
 
+    def is_aggregate(self, node: exp.Expr) -> bool:
+        """Whether an expression is an aggregate that was reconstructed."""
+        return _text(node) in self.query.aggregates
+
+    def kinked(self, node: exp.Expr) -> tuple[exp.Expr, exp.Expr, exp.Expr]:
+        """Likewise of an expression that has a kink: by the ends of the intervals of what is in it."""
+
+        def smooth(below: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
+            if is_kinked(below, self.is_aggregate):
+                return None
+            error, low, high = self.bounds(below)
+            return None if isinstance(error, exp.Literal) else (low, high)
+
+        ends = interval_ends(node, self.rewrite, smooth)
+        if ends is None:
+            value = exp.Paren(this=self.rewrite(node))
+            return number(0.0), value, value.copy()
+        low, high = (typed(end, "DOUBLE") for end in ends)
+        width = exp.Paren(this=exp.Sub(this=high.copy(), expression=low.copy()))
+        return exp.Div(this=width, expression=number(2 * self.quantile), typed=False, safe=False), low, high
+
     def error(self, value: exp.Expr) -> exp.Expr | None:
-        """The standard error by the delta method: the gradient on both sides of the covariance matrix."""
+        """The standard error by the delta method: the gradient on both sides of the covariance matrix.
+
+        It is infinite where a count that something is divided by cannot be told from zero: there may be nobody, and
+        nothing is known of an average over nobody.
+        """
+        variance = self.variance(value)
+        if variance is None:
+            return None
+        error = exp.Sqrt(this=exp.Greatest(this=typed(variance, "DOUBLE"), expressions=[number(0.0)]))
+        bottoms = {ratio.expression: None for ratio in value.find_all(exp.Div)}
+        unsure = [test for bottom in bottoms if (test := self.may_be_zero(bottom)) is not None]
+        if not unsure:
+            return error
+        infinite = exp.If(this=disjunction(unsure), true=typed(exp.Literal.string("Infinity"), "DOUBLE"))
+        return exp.Case(ifs=[infinite], default=error)
+
+    def may_be_zero(self, bottom: exp.Expr) -> exp.Expr | None:
+        """Whether zero is inside the interval of a denominator; None where it is certain."""
+        if not totals_in(bottom):
+            return None
+        variance = self.variance(bottom)
+        if variance is None:
+            return None
+        square = product([exp.Paren(this=bottom.copy()), exp.Paren(this=bottom.copy())])
+        spread = exp.Mul(this=number(self.quantile**2), expression=exp.Abs(this=variance))
+        return exp.Paren(this=exp.LTE(this=square, expression=spread))
+
+    def variance(self, value: exp.Expr) -> exp.Expr | None:
+        """The gradient on both sides of the covariance matrix; None where the value is certain."""
         uncertain = [i for i in sorted(totals_in(value)) if not self.certain(i)]
         found = {i: derivative(value, estimate_name(i)) for i in uncertain}
         slopes = {i: self.slope(one) for i, one in found.items() if one is not None}
@@ -222,10 +274,7 @@ class _Outer:
         for (i, first), (j, second) in itertools.combinations_with_replacement(slopes.items(), 2):
             twice = [] if i == j else [number(2.0)]
             parts.append(product([*twice, first.copy(), second.copy(), exp.column(covariance_name(i, j))]))
-        if not parts:
-            return None
-        variance = exp.Greatest(this=typed(total(parts), "DOUBLE"), expressions=[number(0.0)])
-        return exp.Sqrt(this=variance)
+        return exp.Paren(this=total(parts)) if parts else None
 
     def certain(self, index: int) -> bool:
         """Whether a total is exact in every grouping set."""

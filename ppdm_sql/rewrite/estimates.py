@@ -28,11 +28,11 @@ def refuse_estimates_inside(query: Query) -> Query:
         if holds_estimate(node):
             what = "compares a perturbed column with" if node in query.hidden else "depends on"
             why = f"it {what} an estimate from a release, which depends on the same coins."
-            refuse(query.sql, _as_written(node), why, REMEDY)
+            refuse(query.sql, as_written(node), why, REMEDY)
     return query
 
 
-def _as_written(node: exp.Expr) -> exp.Expr:
+def as_written(node: exp.Expr) -> exp.Expr:
     """The node with answers as the questions that they were."""
 
     def written(below: exp.Expr) -> exp.Expr:
