@@ -109,7 +109,7 @@ SELECT DISTINCT sex FROM people WHERE age > 40 GROUP BY sex, region HAVING count
 --! case: a part that is exact and a part that is not
 SELECT (SELECT count(*) FROM people WHERE sex = 'F') AS women, (SELECT count(*) FROM people WHERE age > 40) AS older;
 --! case: a perturbed group in a subquery
-SELECT max(n) AS most, count(*) AS cells FROM (SELECT grade, count(*) AS n FROM people GROUP BY grade) AS g;
+SELECT max(n) AS most, sum(n) AS everybody FROM (SELECT grade, count(*) AS n FROM people GROUP BY grade) AS g;
 --! case: two parts grouped by perturbed columns, united
 SELECT 'grade' AS part, grade::VARCHAR AS value, count(*) AS n FROM people GROUP BY grade UNION ALL SELECT 'sales', occupation, count(*) FROM people WHERE age > 0 AND occupation IN ('Sales', 'Farming') GROUP BY occupation;
 --! case: answers from states, joined
