@@ -36,6 +36,11 @@ def same(found: Sequence[Row], truth: Sequence[Row], ordered: bool = False, rel:
     return (ordered and _close(ours, theirs, rel)) or _close(in_order(ours), in_order(theirs), rel)
 
 
+def in_order_alike(found: Sequence[Row], truth: Sequence[Row], rel: float = 1e-6) -> bool:
+    """Whether the rows are the same, one after the other."""
+    return _close(cells(found), cells(truth), rel)
+
+
 def _close(ours: Sequence[tuple[Cell, ...]], theirs: Sequence[tuple[Cell, ...]], rel: float) -> bool:
     if len(ours) != len(theirs):
         return False

@@ -98,7 +98,9 @@ class _Reader:
         parts = conjuncts(where.this if where is not None else None)
         for part in parts:
             self._check_alone(part, select)
-        conditions = [resolved(self.sql, relation.visible, part) for part in parts]
+        items = self._items(relation, select, alias)
+        names = _with_aliases(relation.visible, select, items)
+        conditions = [resolved(self.sql, names, part) for part in parts]
         hidden = tuple(part for part in conditions if relation.is_perturbed(part))
         exact = tuple(part for part in conditions if not relation.is_perturbed(part))
         if exact:
@@ -107,7 +109,7 @@ class _Reader:
             relation.select.set("where", exp.Where(this=conjunction(tests)))
         return replace(
             relation,
-            visible=tuple(self._items(relation, select, alias)),
+            visible=tuple(items),
             exact=(*relation.exact, *exact),
             hidden=(*relation.hidden, *hidden),
         )
@@ -131,7 +133,7 @@ class _Reader:
             if item.is_star:
                 visible += self._starred(relation, item, alias)
             else:
-                value = resolved(self.sql, relation.visible, item.unalias())
+                value = resolved(self.sql, _with_aliases(relation.visible, select, visible), item.unalias())
                 visible.append(Visible(alias, item.alias_or_name or item.sql(dialect="duckdb"), value))
         return visible
 
@@ -152,6 +154,13 @@ class _Reader:
         for inner in part.find_all(exp.Select, exp.Union):
             if inner.find_ancestor(exp.Select) is around:
                 self.asking.columns(exp.Subquery(this=inner.copy()))
+
+
+def _with_aliases(visible: Sequence[Visible], select: exp.Select, items: Sequence[Visible]) -> tuple[Visible, ...]:
+    """What can be named beside items of a SELECT: the columns of its sources, then the items by their aliases."""
+    aliases = {item.alias.casefold() for item in select.expressions if isinstance(item, exp.Alias)}
+    aliases -= {one.name.casefold() for one in visible if one.bare}
+    return (*visible, *(replace(one, qualifier="") for one in items if one.name.casefold() in aliases))
 
 
 def _leaf(source: Source, columns: Sequence[ReleasedColumn]) -> Relation:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ppdm_sql.rewrite.correlated import LOCAL, NamesOf, qualified, qualify_correlated
-from ppdm_sql.rewrite.parentheses import grouped
+from ppdm_sql.rewrite.parentheses import grouped, settled
 from ppdm_sql.rewrite.refuse import misread, refuse
 from ppdm_sql.rewrite.rows import is_shadowed
 from ppdm_sql.rewrite.scan import conjunction
@@ -52,6 +52,7 @@ def inline(sql: str, tree: exp.Expr, tables: Tables) -> exp.Expr:
         if is_release(exp.to_table(cte.alias, quoted=True)) or definition(exp.to_table(cte.alias)) is not None:
             refuse(sql, cte, "a query of WITH bears the name of a release that the statement reads.", "Rename it.")
     tree = tree.copy()
+    _settle_constant_groups(tree)
     settle_order(tree)
     _expand_views(sql, tree, definition)
     for clause in list(tree.find_all(exp.With)):
@@ -62,6 +63,17 @@ def inline(sql: str, tree: exp.Expr, tables: Tables) -> exp.Expr:
             _merge(sql, select)
     settle_with(sql, tree, is_release)
     return tree
+
+
+def _settle_constant_groups(tree: exp.Expr) -> None:
+    """GROUP BY ALL beside constants and aggregates alone groups by nothing: then there is one row, also over none."""
+    for select in tree.find_all(exp.Select):
+        group = select.args.get("group")
+        items = [item for item in select.expressions if item.find(exp.AggFunc) is None]
+        if group is None or not group.args.get("all") or len(items) == len(select.expressions):
+            continue
+        if not any(item.find(exp.Column, exp.Star) for item in items):
+            select.set("group", None)
 
 
 def _expand_views(sql: str, tree: exp.Expr, definition: Definition) -> None:
@@ -115,7 +127,8 @@ def _mergeable(select: exp.Select, columns_of: ColumnsOf) -> bool:
         value for part, value in body.args.items() if value and part not in PLAIN_PARTS
     ):
         return False
-    columns = columns_of(body.args["from_"].this) if isinstance(body.args["from_"].this, exp.Table) else None
+    read = body.args.get("from_")
+    columns = columns_of(read.this) if read is not None and isinstance(read.this, exp.Table) else None
     mine = (select, inner, body)
     nested = any(all(query is not one for one in mine) for query in select.find_all(exp.Query, exp.Values))
     if columns is None or (nested and not _keeps_names(select, inner)):
@@ -211,7 +224,7 @@ def _merge_below(sql: str, select: exp.Select, selected: Mapping[str, exp.Expr])
         if value is None and selected:
             misread(sql, column, f"the subquery {inner.alias} has no such column.")
         unqualified = exp.column(column.this.copy()) if value is None else value.copy()
-        column.replace(grouped(qualified(unqualified, base)))
+        column.replace(settled(qualified(unqualified, base)))
 
 
 def _put(column: exp.Column, expression: exp.Expr) -> None:
@@ -219,7 +232,7 @@ def _put(column: exp.Column, expression: exp.Expr) -> None:
     if isinstance(column.parent, exp.Select) and expression.name.casefold() != column.name.casefold():
         column.replace(exp.alias_(expression, column.name, quoted=True))
     else:
-        column.replace(grouped(expression))
+        column.replace(settled(expression))
 
 
 def _shown(item: exp.Expr, body: exp.Select) -> list[exp.Expr]:

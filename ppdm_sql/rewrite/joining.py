@@ -56,7 +56,8 @@ class Joining:
     def add(self, alias: str, found: Relation, join: exp.Join | None) -> None:
         """Join one more source; the first one has no join."""
         names = self._names(found, alias)
-        beside = [replace(one, value=put_in(one.value, _all(names))) for one in found.visible]
+        inside = _all(names)
+        beside = [replace(one, value=put_in(one.value, inside)) for one in found.visible]
         self._place(alias, found, join)
         if join is not None:
             beside = self._conditions(join, beside)
@@ -113,8 +114,9 @@ class Joining:
             )
             for source in found.sources
         ]
-        self.hidden += [put_in(part, _all(names)) for part in found.hidden]
-        self.exact += [put_in(part, _all(names)) for part in found.exact]
+        inside = _all(names)
+        self.hidden += [put_in(part, inside) for part in found.hidden]
+        self.exact += [put_in(part, inside) for part in found.exact]
 
     def _conditions(self, join: exp.Join, beside: list[Visible]) -> list[Visible]:
         """Put what the join is on into its place; gives back what can be named of the new source."""

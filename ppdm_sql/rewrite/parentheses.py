@@ -10,6 +10,8 @@ from sqlglot import exp
 WHOLE = (exp.Column, exp.Literal, exp.Null, exp.Boolean, exp.Paren, exp.Subquery, exp.Cast, exp.Case, exp.Anonymous)
 """What no operator beside it can take apart."""
 
+MAX_DECIMAL_DIGITS = 38
+
 CALL = re.compile(r"\w+\(")
 
 
@@ -21,6 +23,36 @@ def grouped(expression: exp.Expr) -> exp.Expr:
     ['a', '(a + 1)', '(-a)', '(a IN (1))', 'ABS(a)']
     """
     return expression if isinstance(expression, WHOLE) or _is_call(expression) else exp.Paren(this=expression)
+
+
+def settled(expression: exp.Expr) -> exp.Expr:
+    """What stands in a column's place: in parentheses where needed, a constant with its type, for it is no position.
+
+    >>> import sqlglot
+    >>> [settled(sqlglot.parse_one(text)).sql("duckdb") for text in ("a - 1", "-2", "1.5", "'a'")]
+    ['(a - 1)', 'CAST(-2 AS INT)', 'CAST(1.5 AS DECIMAL(2, 1))', "CAST('a' AS TEXT)"]
+    """
+    constant = expression.this if isinstance(expression, exp.Neg) else expression
+    if isinstance(constant, exp.Literal):
+        kind = "VARCHAR" if constant.is_string else _number_type(constant.this)
+    elif isinstance(constant, exp.Boolean):
+        kind = "BOOLEAN"
+    elif isinstance(constant, exp.Null):
+        kind = "INTEGER"
+    else:
+        return grouped(expression)
+    return exp.Cast(this=expression, to=exp.DataType.build(kind, dialect="duckdb"))
+
+
+def _number_type(text: str) -> str:
+    """The type that DuckDB gives a number."""
+    if text.isdigit():
+        return "INTEGER" if int(text) < 2**31 else "BIGINT" if int(text) < 2**63 else "HUGEINT"
+    whole, dot, decimals = text.replace("_", "").partition(".")
+    digits = len(whole.lstrip("0")) + len(decimals)
+    if not dot or not decimals.isdigit() or digits > MAX_DECIMAL_DIGITS:
+        return "DOUBLE"
+    return f"DECIMAL({digits}, {len(decimals)})"
 
 
 def _is_call(expression: exp.Expr) -> bool:

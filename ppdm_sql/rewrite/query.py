@@ -14,7 +14,7 @@ from ppdm_sql.policy.binding import BoundColumn, PerturbedColumn
 from ppdm_sql.policy.manifest import Manifest, ReleasedColumn
 from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.rewrite.noise import Powers
-from ppdm_sql.rewrite.parentheses import grouped
+from ppdm_sql.rewrite.parentheses import settled
 from ppdm_sql.rewrite.refuse import misread
 from ppdm_sql.rewrite.settings import Settings
 
@@ -244,7 +244,7 @@ def found_column(sql: str, visible: Sequence[Visible], column: exp.Column) -> ex
         first.meta.update(column.parts[-1].meta)
     if fields:
         value = path_column([value.this, *fields])
-    return grouped(value)
+    return settled(value)
 
 
 def path_column(parts: Sequence[exp.Expr]) -> exp.Column:

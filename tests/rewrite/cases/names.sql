@@ -45,3 +45,13 @@ SELECT sex FROM people WHERE age > 30 GROUP BY sex HAVING (SELECT sum(weight) FR
 --! case: an alias of an aggregate, in a subquery
 SELECT sum(age) AS s, (SELECT max(x) FROM plain WHERE x < s) AS m FROM people;
 --! error: Unsupported: s (line 1, column 59): it is an alias of the query around the subquery
+--! case: a query of WITH that has no FROM itself
+WITH a AS (SELECT (SELECT count(*) FROM people WHERE age > 30) AS age) SELECT age * 2 AS n FROM a;
+--! case: an item of a subquery named by another, and in its WHERE
+SELECT sum(x) AS n FROM (SELECT age + 1 AS s, s * 2 AS x FROM people WHERE s > 40);
+--! case: a constant of a subquery is no position of GROUP BY
+SELECT y, count(*) AS n FROM (SELECT 2 AS y, age FROM people) WHERE age > 30 GROUP BY y;
+--! case: a constant of a subquery is no position of ORDER BY
+SELECT sex, count(*) AS n FROM (SELECT 2 AS y, sex, age FROM people) WHERE age > 30 GROUP BY sex, y ORDER BY y, sex;
+--! case: GROUP BY ALL beside constants groups by nothing
+SELECT 1 + 1 AS j, sum(age) AS n FROM people WHERE age > 1000 GROUP BY ALL;
