@@ -49,6 +49,6 @@ class Spread:
         for a in one:
             for b in other:
                 name = self.products[min((a.column, b.column), (b.column, a.column))]
-                rows = self.scanned.tensor(name).reshape(groups, -1)
+                rows = self.scanned.tensor(name).reshape(groups, self.cells)
                 result += rows @ (self.effect(a) * self.effect(b))
         return result.reshape(groups, *self.outcomes.shape)

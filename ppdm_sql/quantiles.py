@@ -39,6 +39,9 @@ FEW = 4_096
 
 MAX_ROUNDS = 5
 
+LARGE = 2.0**53
+"""From here on floats do not tell whole numbers apart."""
+
 MAX_ENTRIES = 2**26
 """Groups times values that fit memory."""
 
@@ -47,7 +50,10 @@ Groups = dict[tuple[object, ...], int]
 
 @dataclass(frozen=True)
 class _Distribution:
-    """Estimated counts of sorted values in each group: (groups, values); a bin reaches from `bottoms` to `tops`."""
+    """Estimated counts of sorted values in each group: (groups, values); a bin reaches from `bottoms` to `tops`.
+
+    `large` has the values themselves, where they are whole numbers too large for a float.
+    """
 
     groups: Groups
     bottoms: Array
@@ -55,6 +61,7 @@ class _Distribution:
     type: pa.DataType
     counts: Array
     variance: Variance
+    large: npt.NDArray[np.object_] | None = None
 
 
 def add_quantiles(engine: Engine, plan: Plan, groups: pa.Table) -> pa.Table:
@@ -119,9 +126,9 @@ def _of_exact(plan: Plan, found: pa.Table) -> _Distribution:
     """The distribution of an exact column's values, whose rows are weighed by the conditions on perturbed ones."""
     last = len(plan.query.keys) - 1
     values = found.column(key_name(last)).combine_chunks()
-    numbers = _numbers(plan, values)
+    numbers, large = _numbers(plan, values)
     known = np.isfinite(numbers)
-    distinct, place = np.unique(numbers[known], return_inverse=True)
+    distinct, place, large = _distinct(numbers[known], None if large is None else large[known])
     groups: Groups = {}
     keys = zip(*(found.column(key_name(i)).to_pylist() for i in range(last)), strict=True)
     rows = list(keys) if last else [()] * found.num_rows
@@ -135,7 +142,8 @@ def _of_exact(plan: Plan, found: pa.Table) -> _Distribution:
     if name in found.column_names:
         np.add.at(variances, (group, place), np.asarray(found.column(name).to_numpy())[known])
     ends = distinct if len(distinct) else np.zeros(1)
-    return _Distribution(groups, ends, ends, values.type, counts, lambda phi: (variances * phi**2).sum(axis=1))
+    found_variance: Variance = lambda phi: (variances * phi**2).sum(axis=1)  # noqa: E731 - one line, of one use
+    return _Distribution(groups, ends, ends, values.type, counts, found_variance, large)
 
 
 def _of_perturbed(engine: Engine, plan: Plan, bins: Bins | None) -> _Distribution:
@@ -151,8 +159,8 @@ def _of_perturbed(engine: Engine, plan: Plan, bins: Bins | None) -> _Distributio
     label = next(iter(plan.query.labels.values()))
     labels = planned.label_values[label.index]
     values = labels.combine_chunks() if isinstance(labels, pa.ChunkedArray) else labels
-    numbers = _numbers(plan, values)
-    distinct, place = np.unique(numbers, return_inverse=True)  # NULL is NaN, which is the last
+    numbers, large = _numbers(plan, values)
+    distinct, place, large = _distinct(numbers, large)  # NULL is NaN, which is the last
     size = int(np.isfinite(distinct).sum())
     count = max(len(groups), 1)
     _check_size(count, len(planned.cells))
@@ -188,7 +196,9 @@ def _of_perturbed(engine: Engine, plan: Plan, bins: Bins | None) -> _Distributio
         ends = np.append(starts[1:], bins.column.domain.size) - 1
         bottoms, tops = (_grid_numbers(bins.column, places) for places in (starts, ends))
         kind = _grid_type(bins.column)
-    return _Distribution(groups, bottoms, tops, kind, counts[:, :size], variance)
+    if not size:  # every value is NULL, and nobody has a quantile
+        return _Distribution(groups, np.zeros(1), np.zeros(1), kind, np.zeros((count, 1)), _certain)
+    return _Distribution(groups, bottoms, tops, kind, counts[:, :size], variance, large)
 
 
 def _check_own(plan: Plan) -> Plan:
@@ -215,8 +225,26 @@ def _check_size(groups: int, values: int) -> None:
         )
 
 
-def _numbers(plan: Plan, values: pa.Array) -> Array:
-    """Values as numbers in their order: days, microseconds, or themselves; NULL as NaN."""
+def _distinct(
+    numbers: Array, large: npt.NDArray[np.object_] | None
+) -> tuple[Array, npt.NDArray[np.int64], npt.NDArray[np.object_] | None]:
+    """The distinct numbers in their order, the place of each, and the whole numbers that they stand for."""
+    if large is None:
+        distinct, place = np.unique(numbers, return_inverse=True)
+        return distinct, place, None
+    known = np.isfinite(numbers)
+    whole, among = np.unique(large[known], return_inverse=True)
+    place = np.full(len(numbers), len(whole), dtype=np.int64)
+    place[known] = among
+    distinct = np.append(whole.astype(float), [] if known.all() else [np.nan])
+    return distinct, place, whole
+
+
+def _numbers(plan: Plan, values: pa.Array) -> tuple[Array, npt.NDArray[np.object_] | None]:
+    """Values as numbers in their order: days, microseconds, or themselves; NULL as NaN.
+
+    Whole numbers that floats cannot tell apart are given as such, too.
+    """
     kind = values.type
     if pa.types.is_date(kind):
         values = values.cast(pa.date32()).cast(pa.int32())
@@ -228,13 +256,21 @@ def _numbers(plan: Plan, values: pa.Array) -> Array:
             f"Unsupported: a quantile of {text}: only those of numbers, dates and timestamps are reconstructed. Count "
             "its values instead (GROUP BY)."
         )
-    numbers: Array = np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=float)
-    return numbers
+    numbers: Array = np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=float)
+    whole = pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
+    if not whole or np.nanmax(np.abs(numbers), initial=0.0) < LARGE:
+        return numbers, None
+    return numbers, np.array([None if value is None else int(value) for value in values.to_pylist()], dtype=object)
 
 
 def _grid_numbers(column: BoundColumn, places: npt.NDArray[np.int64]) -> Array:
     grid = column.domain
     assert isinstance(grid, Grid)
+    if max(abs(grid.low), abs(grid.low + grid.size * grid.step)) > LARGE:
+        raise Unsupported(
+            f"Unsupported: a quantile of {column.name}, whose {grid.size:,} values lie beyond 2^53. Ask for one of "
+            f"{column.name} less a constant."
+        )
     units = (grid.low + places.astype(object) * grid.step).astype(float)
     if column.type.name.upper() == "FLOAT":
         return (units / 10.0**grid.scale).astype(np.float32).astype(float)
@@ -266,7 +302,10 @@ def _columns(
     missing = (places < 0) | ~found.known[places]
     exactly = not asked.interpolated
 
-    def column(numbers: Array) -> pa.Array:
+    def column(numbers: Array, places_among: npt.NDArray[np.int64]) -> pa.Array:
+        if distribution.large is not None and exactly:
+            kind = distribution.type if pa.types.is_integer(distribution.type) else pa.decimal128(38, 0)
+            return pa.array(distribution.large[places_among[places]], kind, mask=missing)
         return _typed(np.where(missing, np.nan, numbers[places]), distribution.type, exactly)
 
     scale = 1.0
@@ -274,9 +313,9 @@ def _columns(
         scale = 86_400e6  # an error is told in days, as that of a date
     error = np.where(missing, np.nan, ((high - low) / (2 * deviations * scale))[places])
     return {
-        "": column(value),
-        "_low": column(low),
-        "_high": column(high),
+        "": column(value, found.below),
+        "_low": column(low, found.low),
+        "_high": column(high, found.high),
         "_error": pa.array(error, from_pandas=True),
     }
 

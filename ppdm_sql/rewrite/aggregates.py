@@ -7,7 +7,7 @@ are only totals, and every error follows from theirs.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -20,7 +20,8 @@ from ppdm_sql.rewrite.scan import PREFIX, count_rows, disjunction, estimate_name
 from ppdm_sql.rewrite.shape import PPDM_FUNCTIONS, aggregate_nodes
 from ppdm_sql.rewrite.terms import Terms
 from ppdm_sql.rewrite.total_arithmetic import is_nothing, less_one, over, product, real_product
-from ppdm_sql.rewrite.totals import Totals, both, centred
+from ppdm_sql.rewrite.shifts import shifted
+from ppdm_sql.rewrite.totals import Totals, both
 
 EXTREME = "An extreme value belongs to one row, and no row can be trusted: count a range, or ask for a quantile."
 REMEDIES: dict[type[exp.Expr], str] = {exp.Min: EXTREME, exp.Max: EXTREME}
@@ -146,12 +147,12 @@ class _Collector:
             refuse(self.query.sql, function, why, "Ask for those of each column.")
         self.terms.check(argument)
         self.native(exp.Count(this=exp.Star(), big_int=True))  # so that there is a row for every group
-        names = []
+        names: list[exp.Expr] = []
         for one in asked:
             if one not in self.quantiles:
                 self.quantiles.append(one)
             names.append(exp.column(quantile_name(self.quantiles.index(one))))
-        return exp.Array(expressions=names) if listed else names[0]
+        return _listed(names) if listed else names[0]
 
     def function(self, function: exp.Expr, condition: Condition) -> exp.Expr:
         """The aggregate over the rows meeting a condition."""
@@ -213,8 +214,8 @@ class _Collector:
 
     def spread(self, function: exp.Expr, condition: Condition) -> exp.Expr:
         """A variance or standard deviation, of the rows themselves or as of a sample."""
-        value = centred(function.this)
-        rows = self.count(both(condition, self.totals.known(value)))
+        value = shifted(self.query, function.this)
+        rows = self.count(both(condition, self.totals.known(function.this)))
         about_mean = self.about_means(value, value, condition, rows)
         pop = isinstance(function, exp.VariancePop | exp.StddevPop)
         variance = over(about_mean, rows if pop else less_one(rows))
@@ -224,8 +225,9 @@ class _Collector:
 
     def pair(self, function: exp.Expr, condition: Condition) -> exp.Expr:
         """A covariance or correlation, over the rows where both numbers are known."""
-        x, y = centred(function.this), centred(function.expression)
-        condition = both(condition, self.totals.known(x), self.totals.known(y))
+        numbers = (function.this, function.expression)
+        x, y = (shifted(self.query, one) for one in numbers)
+        condition = both(condition, *(self.totals.known(one) for one in numbers))
         rows = self.count(condition)
 
         def about_means(a: exp.Expr, b: exp.Expr) -> exp.Expr:
@@ -279,6 +281,12 @@ class _Collector:
         else:
             why = "its FILTER is on a perturbed column."
         refuse(self.query.sql, function, why, REMEDIES.get(type(function), REMEDY))
+
+
+def _listed(names: Sequence[exp.Expr]) -> exp.Expr:
+    """Quantiles as a list, NULL where there are none: then each of them is."""
+    nobody = exp.Is(this=names[0].copy(), expression=exp.Null())
+    return exp.Case(ifs=[exp.If(this=nobody, true=exp.Null())], default=exp.Array(expressions=list(names)))
 
 
 def _text(node: exp.Expr) -> str:

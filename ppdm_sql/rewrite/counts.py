@@ -42,11 +42,11 @@ def covariance_by_counts(
 
 
 def can_be_counted(plan: Plan, *totals: PlannedTotal) -> bool:
-    """Whether the totals are counts over few enough states."""
-    used = {axis for total in totals for axis in total.axes}
-    if any(isinstance(plan.axes[axis], JointAxis | BasketAxis) for axis in used):
+    """Whether the totals are counts over few enough states, each of which a condition tells from the others."""
+    used = [plan.axes[place] for place in {place for total in totals for place in total.axes}]
+    if any(isinstance(axis, JointAxis | BasketAxis) or not axis.told_by_terms for axis in used):
         return False
-    few = states([plan.axes[axis] for axis in used]) <= MAX_COUNTED_STATES
+    few = states(used) <= MAX_COUNTED_STATES
     return few and all(total.counted is not None for total in totals)
 
 

@@ -55,6 +55,11 @@ class PlannedAxis:
         """Whether the cells hold every value that can be drawn: then perturbation moves no row in or out."""
         return self.column is not None and all(i in inside or cell.fixed for i, cell in enumerate(self.cells))
 
+    @property
+    def told_by_terms(self) -> bool:
+        """Whether conditions alone tell all cells apart, without labels."""
+        return len({self._told(i) for i in range(len(self.cells))}) == len(self.cells)
+
     def _told(self, index: int) -> tuple[tuple[bool | None, ...], bool]:
         """What conditions tell of a cell, which it may share with other cells under labels."""
         return self.cells[index].truth, self.cells[index].fixed

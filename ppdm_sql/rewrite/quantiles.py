@@ -59,6 +59,8 @@ def read_quantile(query: Query, node: exp.Expr, condition: exp.Expr | None) -> t
     downwards = order is not None and bool(order.expressions[0].args.get("desc"))
     interpolated = isinstance(function, exp.Median | exp.PercentileCont | exp.ApproxQuantile)
     shares = share.expressions if isinstance(share, exp.Array) else [share]
+    if not shares:
+        refuse(query.sql, node, "its list of fractions is empty.", "Name one at least.")
     fractions = [0.5 if isinstance(function, exp.Median) else _fraction(query, node, one) for one in shares]
     found = [
         Asked(argument, 1 - q if downwards and interpolated else q, interpolated, downwards, condition)

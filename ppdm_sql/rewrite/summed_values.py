@@ -15,7 +15,10 @@ from ppdm_sql.rewrite.scan import number
 
 def drawn_mean(axis: PlannedAxis, index: int, inside: Iterable[int]) -> float:
     """The mean over draws of a value where it lies in some cells, and 0 elsewhere."""
-    mean = math.fsum(axis.cells[i].sums[index] for i in inside) / total_weight(axis.cells)
+    weight = total_weight(axis.cells)
+    if not weight:  # of a release without rows: there is nothing to draw
+        return 0.0
+    mean = math.fsum(axis.cells[i].sums[index] for i in inside) / weight
     if not math.isfinite(mean):
         assert axis.column is not None
         text = axis.values[index].sql(dialect="duckdb")

@@ -18,6 +18,7 @@ from ppdm_sql.rewrite.parentheses import grouped
 from ppdm_sql.rewrite.query import Condition, Junction, Product, Query, Total, Value
 from ppdm_sql.rewrite.refuse import refuse
 from ppdm_sql.rewrite.scan import typed
+from ppdm_sql.rewrite.shifts import CENTRED
 from ppdm_sql.rewrite.terms import Terms
 
 ALWAYS = Junction(True)
@@ -171,19 +172,6 @@ class Totals:
             f"it is not a sum of products of {names} and exact columns.",
             "Sum expressions of one perturbed column, or products of such.",
         )
-
-
-CENTRED = "ppdm_centred"
-"""Marks a column with noise whose mean does not matter."""
-
-
-def centred(node: exp.Expr) -> exp.Expr:
-    """A bare column marked as one whose mean does not matter; any other expression as it is."""
-    if not isinstance(node.unnest(), exp.Column):
-        return node
-    column = node.unnest().copy()
-    column.meta[CENTRED] = True
-    return column
 
 
 def _is_real(node: exp.Expr) -> bool:
