@@ -13,6 +13,7 @@ from sqlglot import exp
 from ppdm_sql.answers import GROUPS, answer, sized, together
 from ppdm_sql.engines.embedded import EmbeddedEngine
 from ppdm_sql.engines.listings import listed, listed_text
+from ppdm_sql.engines.long_lists import put_back, take_out
 from ppdm_sql.errors import QueryError, Unsupported
 from ppdm_sql.joined import Joined
 from ppdm_sql.policy.manifest import Manifest
@@ -85,10 +86,12 @@ def _understand(
 ) -> Statement:
     if SCANS.search(sql):
         raise QueryError("python_scan_all_frames would let SQL read the variables of ppdm_sql itself: it stays off.")
-    tree = read(sql)
+    short, lists = take_out(sql)
+    tree = read(short)
     if tree is None:
         return _unread(session, engine, sql)
-    check_whole_databases(sql, session.catalog(engine.con))
+    tree = put_back(tree, lists)
+    check_whole_databases(short, session.catalog(engine.con))
     as_is = Statement(sql, "touches no release: runs in DuckDB as it is", reads_only=isinstance(tree, READERS))
     touched = session.releases(engine.con, known_parameters(tree, parameters))
     if not touched:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 from sqlglot import exp
@@ -16,10 +16,14 @@ from sqlglot import exp
 from ppdm_sql.channels.cells import Cell
 from ppdm_sql.engines.constants import grid_units
 from ppdm_sql.engines.intervals import compared_constants, places_of
+from ppdm_sql.engines.long_lists import constants
 from ppdm_sql.policy.binding import BoundColumn
 from ppdm_sql.policy.domain import Grid
 
 Point = Fraction | bool | None
+Members = Mapping[int, frozenset[Fraction]]
+"""What lists of constants hold, by the identity of their nodes."""
+
 COMPARE: dict[type[exp.Expr], Callable[[Fraction, Fraction], bool]] = {
     exp.EQ: operator.eq,
     exp.NEQ: operator.ne,
@@ -38,9 +42,10 @@ def cells_by_arithmetic(column: BoundColumn, terms: Sequence[exp.Expr]) -> list[
     """The cells of a column under some terms, or None where only the engine can tell."""
     try:
         points = _points(column, terms)
+        members = {id(node): _members(node, column) for term in terms for node in term.find_all(exp.In)}
         found: dict[tuple[tuple[bool | None, ...], bool], float] = {}
         for point, weight, fixed in points:
-            truth = tuple(_truth(term, point, column) for term in terms)
+            truth = tuple(_truth(term, point, column, members) for term in terms)
             found[truth, fixed] = found.get((truth, fixed), 0) + weight
     except Unknown:
         return None
@@ -52,10 +57,10 @@ def _points(column: BoundColumn, terms: Sequence[exp.Expr]) -> list[tuple[Point,
     grid = column.domain
     points: list[tuple[Point, float, bool]]
     if isinstance(grid, Grid):
-        constants = [compared_constants(term) for term in terms]
-        if any(found is None for found in constants):
+        compared = [compared_constants(term) for term in terms]
+        if any(found is None for found in compared):
             raise Unknown
-        units = [grid_units(value, column) for found in constants for value in found or ()]
+        units = [grid_units(value, column) for found in compared for value in found or ()]
         if any(unit is None for unit in units):
             raise Unknown
         places = places_of(grid, [unit for unit in units if unit is not None])
@@ -72,15 +77,20 @@ def _points(column: BoundColumn, terms: Sequence[exp.Expr]) -> list[tuple[Point,
     return points
 
 
-def _truth(node: exp.Expr, point: Point, column: BoundColumn) -> bool | None:
-    """The value of a term at a point, NULL as None."""
+def _members(node: exp.In, column: BoundColumn) -> frozenset[Fraction]:
+    """The constants of a list; a set, for a list may be as long as the domain."""
+    return frozenset(_units(value, column) for value in constants(node))
+
+
+def _truth(node: exp.Expr, point: Point, column: BoundColumn, members: Members) -> bool | None:
+    """The value of a term at a point, NULL as None; `members` are those of its lists."""
     if isinstance(node, exp.Paren):
-        return _truth(node.this, point, column)
+        return _truth(node.this, point, column, members)
     if isinstance(node, exp.Not):
-        inner = _truth(node.this, point, column)
+        inner = _truth(node.this, point, column, members)
         return None if inner is None else not inner
     if isinstance(node, exp.And | exp.Or):
-        sides = [_truth(side, point, column) for side in (node.left, node.right)]
+        sides = [_truth(side, point, column, members) for side in (node.left, node.right)]
         settles = isinstance(node, exp.Or)
         return settles if settles in sides else None if None in sides else not settles
     if isinstance(node, exp.Is):
@@ -92,7 +102,7 @@ def _truth(node: exp.Expr, point: Point, column: BoundColumn) -> bool | None:
     if isinstance(node, exp.Between):
         return _between(node, point, column)
     if isinstance(node, exp.In):
-        return None if point is None else any(point == _units(value, column) for value in node.expressions)
+        return None if point is None else point in members[id(node)]
     compare = COMPARE.get(type(node))
     if compare is None or not isinstance(node, exp.Binary):
         raise Unknown

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from ppdm_sql.engines.constants import grid_units
 from ppdm_sql.engines.domains import point
+from ppdm_sql.engines.long_lists import constants
 from ppdm_sql.engines.quoting import quote_name
 from ppdm_sql.policy.binding import BoundColumn
 from ppdm_sql.policy.domain import Grid
@@ -27,19 +28,19 @@ Run = Callable[[str], Sequence[Row]]
 
 def compared_constants(term: exp.Expr) -> list[exp.Expr] | None:
     """The constants a term compares its column with, or None where it does anything else with the column."""
-    constants: list[exp.Expr] = []
-    return constants if _collect(term, constants) else None
+    found: list[exp.Expr] = []
+    return found if _collect(term, found) else None
 
 
-def _collect(node: exp.Expr, constants: list[exp.Expr]) -> bool:
+def _collect(node: exp.Expr, found: list[exp.Expr]) -> bool:
     if isinstance(node, exp.Paren | exp.Not):
-        return _collect(node.this, constants)
+        return _collect(node.this, found)
     if isinstance(node, exp.And | exp.Or):
-        return _collect(node.left, constants) and _collect(node.right, constants)
+        return _collect(node.left, found) and _collect(node.right, found)
     if isinstance(node, exp.Case) and node.this is None:
         outcomes = [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
         plainly = not any(outcome.find(exp.Column) for outcome in outcomes if outcome is not None)
-        return plainly and all(_collect(branch.this, constants) for branch in node.args["ifs"])
+        return plainly and all(_collect(branch.this, found) for branch in node.args["ifs"])
     if isinstance(node, exp.Is):
         return isinstance(node.this.unnest(), exp.Column) and isinstance(node.expression, exp.Null)
     if isinstance(node, COMPARISONS):
@@ -47,14 +48,14 @@ def _collect(node: exp.Expr, constants: list[exp.Expr]) -> bool:
     elif isinstance(node, exp.Between) and not node.args.get("symmetric"):
         sides = [node.this, node.args["low"], node.args["high"]]
     elif isinstance(node, exp.In) and node.expressions:
-        sides = [node.this, *node.expressions]
+        sides = [node.this, *constants(node)]
     else:
         return False
     bare = [isinstance(side.unnest(), exp.Column) for side in sides]
     plain = [not any(side.find_all(exp.Column)) for side in sides]
     if sum(bare) != 1 or sum(plain) != len(sides) - 1 or (len(sides) > 2 and not bare[0]):
         return False
-    constants.extend(side for side, is_column in zip(sides, bare, strict=True) if not is_column)
+    found.extend(side for side, is_column in zip(sides, bare, strict=True) if not is_column)
     return True
 
 

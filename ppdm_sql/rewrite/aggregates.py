@@ -18,9 +18,9 @@ from ppdm_sql.rewrite.query import Condition, Junction, Label, Query, totals_in
 from ppdm_sql.rewrite.refuse import refuse
 from ppdm_sql.rewrite.scan import PREFIX, count_rows, disjunction, estimate_name, number, typed
 from ppdm_sql.rewrite.shape import PPDM_FUNCTIONS, aggregate_nodes
+from ppdm_sql.rewrite.shifts import shifted
 from ppdm_sql.rewrite.terms import Terms
 from ppdm_sql.rewrite.total_arithmetic import is_nothing, less_one, over, product, real_product
-from ppdm_sql.rewrite.shifts import shifted
 from ppdm_sql.rewrite.totals import Totals, both
 
 EXTREME = "An extreme value belongs to one row, and no row can be trusted: count a range, or ask for a quantile."
