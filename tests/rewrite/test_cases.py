@@ -98,8 +98,9 @@ def test_refused_with_its_reason(case, half):
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.untouched], ids=named)
-def test_untouched_statements_run_as_they_are(case, exact):
-    assert exact.sql(case.sql).fetchall() == exact._con.sql(case.sql).fetchall()
+def test_untouched_statements_run_as_they_are(case, exact, original):
+    keep_order = "ORDER BY" in case.sql
+    assert rows_of(exact.sql(case.sql), keep_order) == rows_of(original.sql(plain(case.sql)), keep_order)
     assert "reconstructed" not in exact.explain(case.sql)
 
 
@@ -144,4 +145,5 @@ def test_rewriting_leaves_the_input_alone_and_gives_sql_that_parses(case, half):
 @pytest.mark.parametrize("case", [case for case in CASES if case.expect], ids=named)
 def test_the_sql_that_runs(case, half):
     half.execute("RESET ppdm_method")
-    assert half.explain(case.sql).split("SQL:\n")[1].split() == case.expect.split()
+    runs = half.explain(case.sql).split("SQL:\n")[1].replace('"perturbed".', "")  # where rows are stored
+    assert runs.split() == case.expect.split()
