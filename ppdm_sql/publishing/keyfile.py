@@ -18,6 +18,7 @@ from ppdm_sql.errors import KeyFileError, PpdmError
 from ppdm_sql.publishing.locking import (
     aside_path,
     exclusive,
+    has_leftovers,
     lock_path,
     remove,
     remove_leftovers,
@@ -66,7 +67,9 @@ def key_in(path: Path) -> Iterator[bytes]:
 def _load(path: Path) -> tuple[bytes, bool]:
     """The key, and whether it was made just now; of several that make one at once, all get the first one's."""
     with suppress(FileNotFoundError):
-        return read_key(path), False
+        found = read_key(path)
+        _tidy(path)
+        return found, False
     key = secrets.token_bytes(KEY_BYTES)
     if _place(path, key):
         return key, True
@@ -97,6 +100,13 @@ def _place(path: Path, key: bytes) -> bool:
             raise
         raise KeyFileError(f"key {str(path)!r} cannot be written: {_reason(error)}.") from None
     return placed
+
+
+def _tidy(path: Path) -> None:
+    """Remove what a kill left beside a key that it had given its name to: another name of the same secret."""
+    if has_leftovers(path):
+        with suppress(KeyFileError), exclusive(lock_path(path), f"key {str(path)!r}", KeyFileError):
+            remove_leftovers(path)  # where nothing may be written there, it stays as safe as the key itself
 
 
 def _write(path: Path, key: bytes) -> None:

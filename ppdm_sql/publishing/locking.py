@@ -104,19 +104,33 @@ def aside_path(path: Path) -> Path:
 def remove_leftovers(path: Path) -> None:
     """Remove what dead publications left under names of `aside_path`; for who holds the lock of `path`."""
     if fcntl is not None:
-        _remove_named(path.parent, rf"\.{re.escape(path.name)}\.{_TOKEN}\.tmp(\..+)?")
+        for leftover in _named(path.parent, _aside_names(path)):
+            remove(leftover)
+
+
+def has_leftovers(path: Path) -> bool:
+    """Whether somebody works on `path`, or has left without tidying up."""
+    return fcntl is not None and (lock_path(path).exists() or bool(_named(path.parent, _aside_names(path))))
 
 
 def remove_aside(aside: Path) -> None:
     """Remove a file written aside, and what has its name with more at the end."""
-    _remove_named(aside.parent, rf"{re.escape(aside.name)}(\..+)?")
+    for found in _named(aside.parent, rf"{re.escape(aside.name)}(\..+)?"):
+        remove(found)
 
 
-def _remove_named(folder: Path, pattern: str) -> None:
+def _aside_names(path: Path) -> str:
+    return rf"\.{re.escape(path.name)}\.{_TOKEN}\.tmp(\..+)?"
+
+
+def _named(folder: Path, pattern: str) -> list[Path]:
+    """What has a name of that pattern in a folder; nothing where that cannot be read."""
     known = re.compile(pattern, re.DOTALL)
-    with suppress(OSError), os.scandir(folder) as entries:
-        for leftover in [Path(entry.path) for entry in entries if known.fullmatch(entry.name)]:
-            remove(leftover)
+    try:
+        with os.scandir(folder) as entries:
+            return [Path(entry.path) for entry in entries if known.fullmatch(entry.name)]
+    except OSError:
+        return []
 
 
 def remove(path: Path) -> None:
