@@ -1,6 +1,6 @@
 """Every kill, full disk and interrupt of every scenario, by hand.
 
-In the folder of the tests: `python -m kills [kills|disks|interrupts ..] [scenario ..]`.
+In the folder of the tests: `python -m kills [kills|parts|disks|interrupts ..] [scenario ..]`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from kills.enumerating import DISKS, INTERRUPTS, KILLS, Enumeration, points_of
-from kills.points import ENDED, HOW, INTERRUPTED, REFUSED, Server, compiled
+from kills.enumerating import DISKS, INTERRUPTS, KILLS, KILLS_OF_ONE, Enumeration, points_of
+from kills.points import ENDED, HOW, INTERRUPTED, REFUSED, WHO, Server, compiled
 from kills.scenarios import SCENARIOS
 
-KINDS = {"kills": KILLS, "disks": DISKS, "interrupts": INTERRUPTS}
+KINDS = {"kills": KILLS, "parts": KILLS_OF_ONE, "disks": DISKS, "interrupts": INTERRUPTS}
 _ENDS = {ENDED: "published", REFUSED: "refused", INTERRUPTED: "stopped"}
 
 
@@ -41,7 +41,7 @@ def main(words: list[str]) -> int:
                         print(f"BROKEN {point}: {type(error).__name__}: {error}", flush=True)
                         continue
                     ends = sorted({_ENDS.get(code, "killed") for code in outcome.codes})
-                    done[f"{HOW[point.how]} a change: {' and '.join(ends)}"] += 1
+                    done[f"{HOW[point.how]} a change ({WHO[point.who]}): {' and '.join(ends)}"] += 1
                 print(f"  {done.total():,} done, {broken:,} broken promises so far", flush=True)
     for kind, number in sorted(done.items()):
         print(f"{number:6,} {kind}")

@@ -28,7 +28,8 @@ from kills.points import (
 )
 from kills.scenarios import SCENARIOS, Found, found, releases
 
-KILLS = ((BEFORE, ALL), (TORN, ALL), (BEFORE, OTHERS), (BEFORE, SELF))
+KILLS = ((BEFORE, ALL), (TORN, ALL))
+KILLS_OF_ONE = ((BEFORE, SELF), (BEFORE, OTHERS))
 DISKS = ((FULL_ONCE, ALL), (FULL, ALL))
 INTERRUPTS = ((INTERRUPT, ALL),)
 

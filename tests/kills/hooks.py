@@ -13,6 +13,7 @@ from typing import Any
 from kills.points import AFTER, ALL, BEFORE, FULL, FULL_ONCE, INTERRUPT, OTHERS, SELF, TORN, Order
 
 _CALLS = ("write", "fsync", "ftruncate", "replace", "rename", "link", "unlink", "open")
+_NAMES = {"replace": "rename", "ftruncate": "truncate"}  # as the shim calls them
 _KEPT = ("unlink", "replace", "rename")  # they need no space
 
 
@@ -68,7 +69,7 @@ class Hooks:
         self._count += 1
         if order.log:
             log = self._real["open"](order.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            self._real["write"](log, f"{self._count} 1 {name} {path}\n".encode())
+            self._real["write"](log, f"{self._count} 1 {_NAMES.get(name, name)} {path}\n".encode())
             os.close(log)
         if order.how == FULL:
             return FULL if 0 < order.at <= self._count and name not in _KEPT else 0

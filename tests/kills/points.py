@@ -80,7 +80,7 @@ class Server:
     def __init__(self, shim: Path | None, space: Path) -> None:
         state = space / "state"
         state.write_bytes(bytes(_STATE.size))
-        settings = {**os.environ, "PYTHONPATH": str(HERE.parent), "OMP_NUM_THREADS": "1"}
+        settings = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parent), *sys.path]), "OMP_NUM_THREADS": "1"}
         if shim is not None:
             settings |= {"LD_PRELOAD": str(shim), "LD_KILLS_STATE": str(state)}
         command = [sys.executable, "-m", "kills.points", str(state) if shim is not None else ""]
