@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -29,12 +29,15 @@ from ppdm_sql.rewrite.uniting import Member, unite
 RELATION = "ppdm_rows"
 """What the relation is called in the statements that read it."""
 
+Overlap = Callable[[Source, Source, Sequence[str]], bool]
+"""Asks whether two sources have rows with the same values in some columns."""
+
 
 class Joined:
     """One such SELECT: `query` is what the passes understand of it, `plan` how it is answered."""
 
-    def __init__(self, sql: str, select: exp.Select, asking: Asking, is_unique: IsUnique) -> None:
-        self.sql, self.select, self.asking, self.is_unique = sql, select, asking, is_unique
+    def __init__(self, sql: str, select: exp.Select, asking: Asking, is_unique: IsUnique, overlap: Overlap) -> None:
+        self.sql, self.select, self.asking, self.is_unique, self.overlap = sql, select, asking, is_unique, overlap
         self.choices = list(choices(select, asking.is_release))
         relations = [read_relation(sql, select, asking, choice) for choice in self.choices]
         self.united = unite(sql, select, relations)
@@ -193,23 +196,28 @@ class Joined:
                 )
 
     def _check_independent(self, used: Sequence[tuple[Source, int]]) -> None:
-        """Two releases of one table share coins wherever they share a perturbed column."""
+        """Two releases made with the same coins share them wherever they share a row and a perturbed column."""
         for (one, first), (other, second) in itertools.combinations(used, 2):
             assert one.manifest is not None
             assert other.manifest is not None
-            theirs = {column.name for column in other.manifest.perturbed}
-            shared = [column.name for column in one.manifest.perturbed if column.name in theirs]
-            if one.manifest.table == other.manifest.table and shared:
-                united = first != second
-                names = "two members of the union are" if united else f"{other.name} and {one.name} are"
-                parts = " Parts of a table must be published under different table names, each with coins of its own."
-                refuse(
-                    self.sql,
-                    other.node,
-                    f"{names} both releases of {one.manifest.table} with {shared[0]} perturbed: they share "
-                    "coins, and are not independent.",
-                    f"Ask one of them, with all conditions.{parts if united else ''}",
-                )
+            theirs = {column.name.casefold() for column in other.manifest.perturbed}
+            shared = [column.name for column in one.manifest.perturbed if column.name.casefold() in theirs]
+            if one.manifest.fingerprint != other.manifest.fingerprint or not shared:
+                continue
+            identity = one.manifest.identity
+            named = bool(identity) and set(identity) == set(other.manifest.identity)
+            if named and not self.overlap(one, other, identity):
+                continue
+            names = "two members of the union are" if first != second else f"{other.name} and {one.name} are"
+            same = f"hold rows of one {', '.join(identity)}" if named else "may hold the same rows, for their identity"
+            refuse(
+                self.sql,
+                other.node,
+                f"{names} both releases of {one.manifest.table} with {shared[0]} perturbed: they share coins, and are "
+                f"not independent, for they were made with one key and {same}{'' if named else ' is not released'}.",
+                "Ask one of them, with all conditions. Parts of a table go together where each has a key of its own, "
+                "or where the columns that name a row are released and no two parts have the same row.",
+            )
 
 
 def _manifests(sources: Sequence[Source]) -> list[Manifest]:

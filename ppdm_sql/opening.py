@@ -10,7 +10,7 @@ import duckdb
 
 from ppdm_sql.connection import Connection
 from ppdm_sql.dbapi import as_dbapi
-from ppdm_sql.engines.catalog import parquet_manifest
+from ppdm_sql.engines.parquet_release import parquet_manifest
 from ppdm_sql.engines.quoting import quote_name, quote_text
 from ppdm_sql.errors import ReleaseError, SettingError
 from ppdm_sql.limits import Limits

@@ -155,7 +155,13 @@ class _Rewriting:
         joined, small = None, tuple[SmallDomainColumn, ...]()
         if manifest is None:
             asking = Asking(self.manifest, engine.columns, aggregates)
-            joined = Joined(sql, select, asking, lambda source, names: engine.is_unique(source.node, names))
+            joined = Joined(
+                sql,
+                select,
+                asking,
+                lambda source, names: engine.is_unique(source.node, names),
+                lambda one, other, names: engine.overlap(one.node, other.node, names),
+            )
             query = run(UNDERSTAND, joined.query(settings))
         else:
             manifest, small = in_parts(manifest)

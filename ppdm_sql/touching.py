@@ -11,7 +11,8 @@ from pathlib import Path
 import duckdb
 from sqlglot import exp
 
-from ppdm_sql.engines.catalog import RECONSTRUCTED, TEXT_FUNCTIONS, Catalog, Name, parquet_manifest
+from ppdm_sql.engines.catalog import RECONSTRUCTED, TEXT_FUNCTIONS, Catalog, Name
+from ppdm_sql.engines.parquet_release import parquet_manifest
 from ppdm_sql.engines.stored import MANIFEST_MACRO
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.rewrite.parse import parse

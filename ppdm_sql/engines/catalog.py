@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 import duckdb
 from sqlglot import exp
 
+from ppdm_sql.engines.parquet_release import parquet_manifest
 from ppdm_sql.engines.quoting import quote_text
 from ppdm_sql.engines.stored import MANIFEST_MACRO, stored_manifests
-from ppdm_sql.errors import ReleaseError
-from ppdm_sql.policy.manifest import METADATA_KEY, Manifest
+from ppdm_sql.policy.manifest import Manifest
 
 RECONSTRUCTED = "ppdm_sql: the answer to a query on a release"
 """The comment of a view that holds estimates, and no perturbed values."""
@@ -201,28 +201,3 @@ def _body(definition: str) -> str:
     """What a view or macro reads; the name it has itself does not count."""
     text = definition.casefold()
     return text.split(" as ", maxsplit=1)[1] if text.startswith("create") and " as " in text else text
-
-
-def parquet_manifest(con: duckdb.DuckDBPyConnection, path: str | Sequence[str]) -> Manifest | None:
-    """The manifest in the metadata of a Parquet file, or of all files of a glob or list; None where there is none."""
-    paths = quote_text(path) if isinstance(path, str) else f"[{', '.join(map(quote_text, path))}]"
-    key = f"decode(key) = {quote_text(METADATA_KEY)}"
-    try:
-        with con.cursor() as aside:  # a failed look must not end a transaction of the connection
-            rows = aside.execute(
-                f"SELECT value FROM parquet_kv_metadata({paths}) WHERE {key} GROUP BY file_name, value"
-            ).fetchall()
-            counted = f"SELECT count(*) FROM parquet_file_metadata({paths})"
-            files = aside.execute(counted).fetchall() if rows else []
-    except duckdb.Error:
-        return None
-    if not rows:
-        return None
-    manifests = [Manifest.from_json(bytes(value).decode()) for (value,) in rows]
-    alike = {replace(manifest, rows=0) for manifest in manifests}
-    if len(alike) > 1 or len(manifests) != files[0][0]:
-        raise ReleaseError(
-            f"the files of {path!r} are not parts of one release: their manifests differ, or some have none. "
-            "Read each release by itself."
-        )
-    return replace(manifests[0], rows=sum(manifest.rows for manifest in manifests))

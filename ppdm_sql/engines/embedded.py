@@ -16,6 +16,7 @@ from ppdm_sql.engines.intervals import Row
 from ppdm_sql.engines.joint import measure_joint
 from ppdm_sql.engines.measure import Asked, Expressions, measure
 from ppdm_sql.engines.noisy import measure_noisy
+from ppdm_sql.engines.quoting import quote_name
 from ppdm_sql.errors import QueryError, Unsupported
 from ppdm_sql.policy.binding import BoundColumn
 from ppdm_sql.policy.noise import NoisyColumn
@@ -78,6 +79,17 @@ class EmbeddedEngine:
         twice = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
         statement = exp.select("1").from_(source.copy()).where(known).group_by(*keys).having(twice).limit(1)
         return not self._rows(statement.sql(dialect=self.dialect))
+
+    def overlap(self, one: exp.Expr, other: exp.Expr, columns: Sequence[str]) -> bool:
+        """Whether some row of one source has the values of a row of another in some columns; in doubt it has."""
+        kinds = [dict(self.columns(source)) for source in (one, other)]
+        for name in columns:
+            here, there = (found[name] for found in kinds)
+            if here.name != there.name and {here.family, there.family} != {"integer"}:
+                return True
+        keys = ", ".join(quote_name(name) for name in columns)
+        mine, theirs = (f"(SELECT {keys} FROM {source.sql(dialect=self.dialect)})" for source in (one, other))
+        return bool(self._rows(f"SELECT 1 FROM {mine} AS a SEMI JOIN {theirs} AS b USING ({keys}) LIMIT 1"))
 
     def measure_bins(self, column: BoundColumn, terms: Sequence[exp.Expr], starts: Sequence[int]) -> Cells:
         """The cells of a grid column that rows are grouped by in bins, which start at some places."""

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import duckdb
 
-from ppdm_sql.engines.catalog import parquet_manifest, read_catalog
+from ppdm_sql.engines.catalog import read_catalog
+from ppdm_sql.engines.parquet_release import parquet_manifest
 from ppdm_sql.errors import ReleaseError
 from ppdm_sql.policy.manifest import Manifest
 

@@ -21,6 +21,11 @@ class SeedCode:
     bits: int
     itemsets: int
 
+    @property
+    def seed_bytes(self) -> int:
+        """The length of a seed."""
+        return -(-self.degree * self.powers // 8)
+
 
 @dataclass(frozen=True)
 class BasketColumn(PerturbedColumn):

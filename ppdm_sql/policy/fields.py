@@ -96,6 +96,12 @@ class Fields:
             self.refuse(name, f"is not one of {', '.join(words)}")
         return value
 
+    def yes(self, name: str) -> bool:
+        """True, which is said by saying nothing where it is not so."""
+        if self._take(name) is not True:
+            self.refuse(name, "is not true")
+        return True
+
     def hexadecimal(self, name: str, digits: int) -> str:
         """A number of hexadecimal digits."""
         value = self._take(name)

@@ -48,7 +48,8 @@ class Manifest:
     """What an analyst needs to know of one released table.
 
     `view` has the types of a row's identity where nothing is stored and a view perturbs what it reads. `order` has the
-    columns that rows are ordered by, and then by a keyed hash; None where they are in the source's order.
+    columns that rows are ordered by, and then by a keyed hash; None where they are in the source's order. `sealed` says
+    that digests of a Parquet file's data and footer stand in the file.
     """
 
     table: str
@@ -61,6 +62,7 @@ class Manifest:
     made: str = field(default="1970-01-01T00:00:00+00:00", compare=False)
     view: tuple[str, ...] | None = None
     order: tuple[str, ...] | None = None
+    sealed: bool = field(default=False, compare=False)
 
     @property
     def perturbed(self) -> tuple[PerturbedColumn, ...]:
@@ -85,6 +87,8 @@ class Manifest:
             body["order"] = list(self.order)
         if self.view is not None:
             body["view"] = list(self.view)
+        if self.sealed:
+            body["sealed"] = True
         return json.dumps(body | {"digest": digest(body)}, ensure_ascii=False)
 
     @staticmethod
@@ -132,6 +136,7 @@ def _manifest(fields: Fields) -> Manifest:
         _moment(fields, "made"),
         fields.optional("view", lambda key: tuple(map(_text, fields.listed(key, 1, MAX_COLUMNS)))),
         fields.optional("order", lambda key: fields.texts(key, MAX_COLUMNS)),
+        fields.optional("sealed", fields.yes) or False,
     )
     fields.end()
     _check_columns(manifest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -44,7 +45,8 @@ class ParquetWriter(Writer):
 
     def finish(self, manifest: Manifest) -> Path:
         """The number of rows is known now, so the manifest goes in at the end."""
-        return Path(self._process.ask("finish", metadata={METADATA_KEY: manifest.to_json()}))
+        text = replace(manifest, sealed=True).to_json()
+        return Path(self._process.ask("finish", metadata={METADATA_KEY: text}))
 
     def abandon(self) -> None:
         """Stop at once."""

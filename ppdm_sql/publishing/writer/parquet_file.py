@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ppdm_sql.engines.quoting import quote_text
+from ppdm_sql.engines.seal import seal
 from ppdm_sql.publishing.memory import bounded
 from ppdm_sql.publishing.names import quote_path
 from ppdm_sql.publishing.writer.ordering import STREAM, InOrder, comparable
@@ -76,7 +77,7 @@ class ParquetFile:
 
     def _write(self, stream: pa.RecordBatchReader) -> None:
         released = self._released(stream.schema)
-        options = {"compression": self._compression}
+        options = {"compression": self._compression, "write_page_checksum": True}
         self._writer = writing(self._where, lambda: pq.ParquetWriter(self._aside, released, **options))
         for batch in stream:
             writing(self._where, partial(self._write_batch, batch, released))
@@ -97,6 +98,7 @@ class ParquetFile:
         assert self._writer is not None
         self._writer.add_key_value_metadata(dict(metadata))
         self._writer.close()
+        seal(self._aside)
         return self._aside
 
     def _write_batch(self, batch: pa.RecordBatch, released: pa.Schema) -> None:

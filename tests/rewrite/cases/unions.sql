@@ -105,7 +105,7 @@ SELECT count(*) FROM (SELECT age FROM north.north UNION ALL BY NAME SELECT years
 --! error: Unsupported:
 --! case: a release united with itself
 SELECT count(*) FROM (SELECT age FROM north.north UNION ALL SELECT age FROM north.north) AS u WHERE age > 30;
---! error: Unsupported: north.north (line 1, column 77): two members of the union are both releases of north with age perturbed: they share coins, and are not independent. Ask one of them, with all conditions. Parts of a table must be published under different table names
+--! error: Unsupported: north.north (line 1, column 77): two members of the union are both releases of north with age perturbed: they share coins, and are not independent, for they were made with one key and hold rows of one id. Ask one of them, with all conditions. Parts of a table go together where each has a key of its own
 --! case: a perturbed column computed in a member
 SELECT avg(age) FROM (SELECT age FROM north.north UNION ALL SELECT years - 1 FROM south.south) AS u;
 --! error: Unsupported: 

@@ -1,0 +1,147 @@
+"""Whether a release's rows agree with its manifest: columns, types, number of rows, and a sample within the domains.
+
+A manifest of another table, or one that somebody has changed, gives wrong answers that look like right ones. What can
+be seen in a few thousand rows is looked at: a value outside its domain, a NULL where there is none, and a value of the
+domain that never occurs although chance alone would have drawn it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+import duckdb
+
+from ppdm_sql.engines.domains import listed
+from ppdm_sql.engines.quoting import quote_name
+from ppdm_sql.errors import ReleaseError
+from ppdm_sql.policy.basket_column import BasketColumn
+from ppdm_sql.policy.binding import BoundColumn, OwnColumn, PerturbedColumn
+from ppdm_sql.policy.domain import Grid, Values
+from ppdm_sql.policy.fields import AGAIN
+from ppdm_sql.policy.manifest import Manifest
+from ppdm_sql.policy.noise import NoisyColumn
+from ppdm_sql.policy.small_domains import SmallDomainColumn
+
+SAMPLE = 4096
+"""Rows that are looked at."""
+LISTED = 4096
+"""Lists of more values are not compared with the rows: a statement with all of them takes longer than an answer."""
+SURELY = 60.0
+"""A value that is drawn so often on average is missing with a probability of e to the minus that."""
+
+
+def check_columns(where: str, manifest: Manifest, columns: Sequence[tuple[str, str]]) -> None:
+    """Refuse rows whose columns, names and types, are not those that the manifest tells of."""
+    said = [(column.name, column.type.name) for column in manifest.columns]
+    if said == list(columns):
+        return
+    for (name, kind), (found, other) in zip(said, columns, strict=False):
+        if name != found:
+            disagree(where, f"the manifest tells of a column {name!r} where the rows have {found!r}")
+        if kind != other:
+            disagree(where, f"column {name!r} is {kind[:60]} by the manifest, and {other[:60]} in the rows")
+    disagree(where, f"the manifest tells of {len(said)} columns, and the rows have {len(columns)}")
+
+
+def check_count(where: str, manifest: Manifest, rows: int) -> None:
+    """Refuse another number of rows than the manifest tells of."""
+    if manifest.rows != rows:
+        disagree(where, f"the manifest tells of {manifest.rows:,} rows, and there are {rows:,}")
+
+
+def check_sample(con: duckdb.DuckDBPyConnection, where: str, manifest: Manifest, rows: str) -> None:
+    """Refuse a release whose first rows, read by the statement `rows`, cannot have been made as the manifest says."""
+    columns = [column for column in manifest.perturbed if _problem(column) is not None]
+    if not columns or not manifest.rows:
+        return
+    items = ["count(*)"]
+    for column in columns:
+        name = quote_name(column.name)
+        items += [f"count(*) FILTER ({_problem(column)})", f"count({name})", f"count(DISTINCT {name})"]
+    kept = ", ".join(quote_name(name) for name in dict.fromkeys(_named(columns)))
+    try:
+        [found] = con.execute(f"SELECT {', '.join(items)} FROM (SELECT {kept} FROM ({rows}) LIMIT {SAMPLE})").fetchall()
+    except duckdb.Error as error:
+        disagree(where, f"its rows cannot be read as the manifest tells ({type(error).__name__})")
+    for i, column in enumerate(columns):
+        bad, known, different = found[1 + 3 * i : 4 + 3 * i]
+        if bad:
+            disagree(where, f"column {column.name!r} has values that its mechanism never gives")
+        if isinstance(column, BoundColumn) and different < _expected(column, known, found[0]):
+            disagree(where, f"column {column.name!r} lacks values that its mechanism would have drawn by now")
+
+
+def disagree(where: str, why: str) -> NoReturn:
+    """Refuse a release."""
+    raise ReleaseError(f"{where} does not fit its manifest: {why}. {AGAIN}")
+
+
+def _named(columns: Sequence[PerturbedColumn]) -> list[str]:
+    names = [column.name for column in columns]
+    names += [column.part_column for column in columns if isinstance(column, SmallDomainColumn)]
+    return names + [column.size_column for column in columns if isinstance(column, BasketColumn)]
+
+
+def _expected(column: BoundColumn, known: int, rows: int) -> int:
+    """How many different values there must be among so many rows that have one."""
+    size = column.domain.size
+    if isinstance(column, OwnColumn) or size > SAMPLE:
+        return 0
+    drawn = (rows if column.nulls == "value" else known) * (1 - column.retain)
+    return size if drawn / column.spread >= SURELY else 0
+
+
+def _problem(column: PerturbedColumn) -> str | None:
+    """SQL that is true of a row whose value the mechanism cannot have given; None where every value is possible."""
+    name = quote_name(column.name)
+    if isinstance(column, OwnColumn):
+        return f"{name} IS NULL" if column.nulls == "error" else None
+    if isinstance(column, BoundColumn):
+        return _outside(name, column)
+    if isinstance(column, SmallDomainColumn):
+        whole = BoundColumn(column.name, column.type, column.domain, 1.0, column.nulls, column.outside)
+        part = quote_name(column.part_column)
+        return f"{_outside(name, whole)} OR {part} IS NULL OR {part} NOT BETWEEN 0 AND {len(column.parts) - 1}"
+    if isinstance(column, NoisyColumn):
+        steps = f"({name} / {float(column.step)!r}::DOUBLE)"
+        between = f"abs({steps} - round({steps})) > 1e-6 * greatest(1, abs({steps}))"
+        null = f"{name} IS NULL OR " if column.nulls == "error" else ""
+        return f"{null}NOT isfinite({name}) OR {between}"
+    if isinstance(column, BasketColumn):
+        size = quote_name(column.size_column)
+        null = f"{name} IS NULL OR " if column.nulls == "error" else ""
+        seed = "" if column.code is None else f" OR octet_length({name}) <> {column.code.seed_bytes}"
+        return f"{null}{size} NOT BETWEEN 0 AND {column.largest}{seed}"
+    return None
+
+
+def _outside(name: str, column: BoundColumn) -> str:
+    null = f"{name} IS NULL" if column.nulls == "error" else "FALSE"
+    if isinstance(column.domain, Values):
+        if column.domain.size > LISTED:
+            return null
+        return f"{null} OR ({name} IS NOT NULL AND {name} NOT IN (SELECT ppdm_value FROM ({listed(column)})))"
+    return f"{null} OR {_off_grid(name, column, column.domain)}"
+
+
+def _off_grid(name: str, column: BoundColumn, grid: Grid) -> str:
+    """SQL that is true of a value that is no point of a grid."""
+    family = column.type.family
+    units, rounded = f"CAST({name} AS HUGEINT)", "FALSE"
+    if family == "real":
+        scaled = f"CAST({name} AS DOUBLE) * 1e{grid.scale}"
+        units = f"CAST(round({scaled}) AS HUGEINT)"
+        slack = 1e-6 if column.type.name.upper() == "DOUBLE" else 1e-3
+        largest = max(abs(grid.low), abs(grid.high), 1)
+        rounded = f"NOT isfinite({name}) OR abs({scaled} - round({scaled})) > {max(slack, slack * 1e-6 * largest)!r}"
+    elif family == "decimal":
+        units = f"CAST(replace(CAST({name} AS VARCHAR), '.', '') AS HUGEINT)"
+    elif family == "date":
+        units = f"({name} - DATE '1970-01-01')"
+    elif family == "timestamp" and column.type.name.upper() == "TIMESTAMP WITH TIME ZONE":
+        units = f"epoch_us({name})"
+    elif family == "timestamp":
+        units = f"epoch_us(CAST({name} AS TIMESTAMP))"
+    step = "" if grid.step == 1 else f" OR ({units} - ({grid.low})) % {grid.step} <> 0"
+    return f"{rounded} OR {units} NOT BETWEEN {grid.low} AND {grid.high}{step}"
