@@ -26,6 +26,9 @@ The exit code of the command line lives here too.
 
 from __future__ import annotations
 
+AGAIN = "The release is damaged, or was changed: get it again from its publisher."
+"""The end of what is said of a release that cannot be right."""
+
 
 class PpdmError(Exception):
     """Base of all errors a user can cause; the command line prints the message alone and exits with this code."""

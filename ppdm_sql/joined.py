@@ -202,7 +202,7 @@ class Joined:
             assert other.manifest is not None
             theirs = {column.name.casefold() for column in other.manifest.perturbed}
             shared = [column.name for column in one.manifest.perturbed if column.name.casefold() in theirs]
-            if one.manifest.fingerprint != other.manifest.fingerprint or not shared:
+            if one.manifest.coins.isdisjoint(other.manifest.coins) or not shared:
                 continue
             identity = one.manifest.identity
             named = bool(identity) and set(identity) == set(other.manifest.identity)

@@ -14,11 +14,10 @@ import duckdb
 
 from ppdm_sql.engines.domains import listed
 from ppdm_sql.engines.quoting import quote_name
-from ppdm_sql.errors import ReleaseError
+from ppdm_sql.errors import AGAIN, ReleaseError
 from ppdm_sql.policy.basket_column import BasketColumn
 from ppdm_sql.policy.binding import BoundColumn, OwnColumn, PerturbedColumn
 from ppdm_sql.policy.domain import Grid, Values
-from ppdm_sql.policy.fields import AGAIN
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.policy.small_domains import SmallDomainColumn

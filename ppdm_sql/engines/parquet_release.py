@@ -17,9 +17,8 @@ import duckdb
 from ppdm_sql.engines.agreement import SAMPLE, check_columns, check_count, check_sample
 from ppdm_sql.engines.quoting import quote_name, quote_text
 from ppdm_sql.engines.seal import check_seal, is_sealed
-from ppdm_sql.errors import ReleaseError
+from ppdm_sql.errors import AGAIN, ReleaseError
 from ppdm_sql.policy.binding import OwnColumn
-from ppdm_sql.policy.fields import AGAIN
 from ppdm_sql.policy.manifest import METADATA_KEY, Manifest
 
 SAMPLED = 8
@@ -97,7 +96,8 @@ def _whole(
     if len(parts) > 1:
         _check_drawn(named, first)
         _check_coins(con, named, parts)
-    return replace(first, rows=sum(part.manifest.rows for part in parts))
+    coins = frozenset(part.manifest.fingerprint for part in parts)
+    return replace(first, rows=sum(part.manifest.rows for part in parts), fingerprints=coins)
 
 
 def _alike(manifest: Manifest) -> Manifest:

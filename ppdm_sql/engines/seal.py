@@ -14,8 +14,7 @@ import os
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
-from ppdm_sql.errors import ReleaseError
-from ppdm_sql.policy.fields import AGAIN
+from ppdm_sql.errors import AGAIN, ReleaseError
 
 MAGIC = b"ppdmseal"
 MOST_BYTES = 1 << 28

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NoReturn, TypeVar
 
-from ppdm_sql.errors import ReleaseError
+from ppdm_sql.errors import AGAIN, ReleaseError
 
 Value = TypeVar("Value")
 
@@ -22,8 +22,6 @@ MAX_NAME = 10_000
 """Characters of a name."""
 MAX_DIGITS = 60
 """Characters of a decimal number written as text: more than any type holds."""
-
-AGAIN = "The release is damaged, or was changed: get it again from its publisher."
 
 
 def damaged(why: str) -> NoReturn:

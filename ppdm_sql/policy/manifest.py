@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from ppdm_sql.errors import ReleaseError
+from ppdm_sql.errors import AGAIN, ReleaseError
 from ppdm_sql.policy.binding import PerturbedColumn
-from ppdm_sql.policy.fields import AGAIN, Fields, canonical, damaged, read_object
+from ppdm_sql.policy.fields import Fields, canonical, damaged, read_object
 from ppdm_sql.policy.mechanisms import MECHANISMS
 from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.policy.types import SqlType, parse_type
@@ -49,7 +49,8 @@ class Manifest:
 
     `view` has the types of a row's identity where nothing is stored and a view perturbs what it reads. `order` has the
     columns that rows are ordered by, and then by a keyed hash; None where they are in the source's order. `sealed` says
-    that digests of a Parquet file's data and footer stand in the file.
+    that digests of a Parquet file's data and footer stand in the file. `fingerprints` are those of all parts where
+    this is read from several; they are not written.
     """
 
     table: str
@@ -63,11 +64,17 @@ class Manifest:
     view: tuple[str, ...] | None = None
     order: tuple[str, ...] | None = None
     sealed: bool = field(default=False, compare=False)
+    fingerprints: frozenset[str] = frozenset()
 
     @property
     def perturbed(self) -> tuple[PerturbedColumn, ...]:
         """The perturbed columns."""
         return tuple(c.perturbed for c in self.columns if c.perturbed is not None)
+
+    @property
+    def coins(self) -> frozenset[str]:
+        """The fingerprints of all coins that the rows were perturbed with."""
+        return self.fingerprints or frozenset([self.fingerprint])
 
     def to_json(self) -> str:
         """The manifest as text."""
