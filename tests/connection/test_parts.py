@@ -1,0 +1,118 @@
+"""Parts of a table are independent by their coins: what is put together, and what is refused, on every path."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from keys import write_key
+
+import ppdm_sql
+from ppdm_sql.errors import ReleaseError, Unsupported
+from ppdm_sql.publishing.release import publish
+
+ROWS = 300
+PARTS = 3
+
+
+def part(folder, name, *, key, first=0, identity=True):
+    """A release of rows with ids from `first` on."""
+    ids = np.arange(first, first + ROWS)
+    source = pa.table({"id": ids, "age": 20 + ids * 7 % 50})
+    policy = {"table": "people", "columns": {"age": {"mechanism": "uniform", "retain": 0.4}}}
+    policy["columns"]["age"]["domain"] = {"min": 20, "max": 69}
+    if identity:
+        policy["identity"] = ["id"]
+    publish(source, policy, to=folder / name, key=write_key(folder, key), progress=False)
+    return folder / name
+
+
+def united(paths):
+    rows = " UNION ALL ".join(f"SELECT age FROM read_parquet('{path}') AS p" for path in paths)
+    return f"SELECT count(*), ppdm_error(count(*)) FROM ({rows}) AS u WHERE age > 40"
+
+
+def listed(paths):
+    files = ", ".join(f"'{path}'" for path in paths)
+    return f"SELECT count(*), ppdm_error(count(*)) FROM read_parquet([{files}]) WHERE age > 40"
+
+
+def answer(query):
+    with ppdm_sql.connect() as con:
+        return con.execute(query).fetchone()
+
+
+@pytest.mark.parametrize("put_together", [united, listed])
+@pytest.mark.parametrize("identity", [True, False])
+def test_parts_with_keys_of_their_own(tmp_path, put_together, identity):
+    paths = [part(tmp_path, f"{n}.parquet", key=n, identity=identity) for n in range(PARTS)]
+    estimate, error = answer(put_together(paths))
+    assert abs(estimate - PARTS * ROWS * 29 / 50) < 5 * error
+
+
+@pytest.mark.parametrize("put_together", [united, listed])
+def test_one_key_and_rows_that_differ(tmp_path, put_together):
+    paths = [part(tmp_path, f"{n}.parquet", key=1, first=n * ROWS) for n in range(PARTS)]
+    estimate, error = answer(put_together(paths))
+    assert abs(estimate - PARTS * ROWS * 29 / 50) < 5 * error
+
+
+@pytest.mark.parametrize("put_together", [united, listed])
+@pytest.mark.parametrize(("identity", "said"), [(True, "id"), (False, "not released")])
+def test_one_key_and_the_same_rows_or_nobody_knows(tmp_path, put_together, identity, said):
+    first = ROWS - 1 if identity else ROWS
+    paths = [part(tmp_path, f"{n}.parquet", key=1, first=n * first, identity=identity) for n in range(2)]
+    with pytest.raises((ReleaseError, Unsupported), match=said):
+        answer(put_together(paths))
+
+
+@pytest.mark.parametrize("put_together", [united, listed])
+def test_one_file_twice(tmp_path, put_together):
+    path = part(tmp_path, "a.parquet", key=1)
+    with pytest.raises((ReleaseError, Unsupported), match=r"same rows|share coins"):
+        answer(put_together([path, path]))
+
+
+def test_a_pattern_and_one_of_its_files(tmp_path):
+    paths = [part(tmp_path, f"{n}.parquet", key=n) for n in range(2)]
+    with pytest.raises(Unsupported, match="share coins"):
+        answer(united([tmp_path / "*.parquet", paths[1]]))
+
+
+def test_a_pattern_with_one_key_and_row_positions(tmp_path):
+    for n in range(2):
+        part(tmp_path, f"{n}.parquet", key=1, identity=False)
+    with pytest.raises(ReleaseError, match="same coins"):
+        ppdm_sql.connect(tmp_path / "*.parquet")
+
+
+@pytest.mark.parametrize(("keys", "accepted"), [((1, 2), True), ((1, 1), False)])
+def test_attached_files(tmp_path, keys, accepted):
+    with ppdm_sql.connect() as con:
+        for name, key in zip("ab", keys, strict=True):
+            con.execute(f"ATTACH '{part(tmp_path, f'{name}.duckdb', key=key)}' AS {name} (READ_ONLY)")
+        query = "SELECT count(*) FROM (SELECT age FROM a.people UNION ALL SELECT age FROM b.people) AS u WHERE age > 40"
+        if accepted:
+            assert con.execute(query).fetchone()[0] > 0
+        else:
+            with pytest.raises(Unsupported, match="share coins"):
+                con.execute(query)
+
+
+def test_intervals_over_parts_cover(tmp_path):
+    z = []
+    for trial in range(8):
+        folder = tmp_path / str(trial)
+        folder.mkdir()
+        ids = [part(folder, f"{n}.parquet", key=100 * trial + n, identity=n > 0) for n in range(2)]
+        ids += [part(folder, f"{n}.parquet", key=100 * trial + 1, first=n * ROWS) for n in (2, 3)]
+        older = "count(*) FILTER (age > 40)"
+        groups = f"SELECT id % 6, {older}, ppdm_error({older}) FROM ({{}}) u GROUP BY 1 ORDER BY 1"
+        rows = " UNION ALL ".join(f"SELECT id, age FROM read_parquet('{path}') AS p" for path in ids)
+        true = np.concatenate([np.arange(ROWS), *(np.arange(ROWS) + first for first in (0, 2 * ROWS, 3 * ROWS))])
+        truth = np.bincount(true % 6, 20 + true * 7 % 50 > 40)
+        with ppdm_sql.connect() as con:
+            found = np.array(con.execute(groups.format(rows)).fetchall())
+        z += list((found[:, 1] - truth) / found[:, 2])
+    assert np.mean(np.abs(z) < 1.96) > 0.85  # of 48; at 95 % so few or fewer have a chance of one in a thousand
+    assert 0.5 < np.mean(np.square(z)) < 1.6
