@@ -143,6 +143,7 @@ def _of_baskets(parser: Parser) -> None:
     parser.add_argument("--table", metavar="NAME", help="the released table, where there are several")
     parser.add_argument("--column", metavar="COLUMN", help="the column of baskets, where there are several")
     parser.add_argument("--min-support", type=float, required=True, metavar="S", help="the share of all baskets")
+    parser.add_argument("--all", action="store_true", help="also what passes by its estimate alone (certain ones only)")
     parser.add_argument("--max-items", type=int, default=3, metavar="N", help="items of the largest itemsets (3)")
     parser.add_argument(
         "--confidence", type=float, default=0.95, metavar="C", help="how often intervals hold the truth (0.95)"

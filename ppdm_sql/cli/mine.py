@@ -8,9 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ppdm_sql.cli.interrupts import heard_by
+from ppdm_sql.cli.notices import say
 from ppdm_sql.cli.output import show
 from ppdm_sql.cli.release import open_release
 from ppdm_sql.connection import Connection
@@ -39,13 +42,15 @@ def _tree(con: Connection, table: str, arguments: argparse.Namespace) -> None:
 
 def _itemsets(con: Connection, table: str, arguments: argparse.Namespace) -> None:
     column = _baskets(con, table, arguments.column)
-    _show(frequent_itemsets(con, table, column, **_thresholds(arguments)), arguments.format)
+    found = frequent_itemsets(con, table, column, uncertain=True, **_thresholds(arguments))
+    _show_certain(found, "itemset", arguments)
 
 
 def _rules(con: Connection, table: str, arguments: argparse.Namespace) -> None:
     column = _baskets(con, table, arguments.column)
     asked = _thresholds(arguments)
-    _show(association_rules(con, table, column, min_confidence=arguments.min_confidence, **asked), arguments.format)
+    found = association_rules(con, table, column, min_confidence=arguments.min_confidence, uncertain=True, **asked)
+    _show_certain(found, "rule", arguments)
 
 
 def _thresholds(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -77,13 +82,35 @@ def _baskets(con: Connection, table: str, asked: str | None) -> str:
     return names[0] if asked is None else asked
 
 
+def _show_certain(found: pa.Table, what: str, arguments: argparse.Namespace) -> None:
+    """What is certain, or all; where nothing is certain, what would help."""
+    certain = found.filter(pc.field("certain"))
+    _show(found if arguments.all else certain, arguments.format)
+    if len(certain):
+        return
+    if not len(found):
+        say(f"no {what} is estimated to pass the thresholds: lower them to see more.")
+        return
+    half = float(np.median(found["high"].to_numpy() - found["low"].to_numpy())) / 2
+    say(
+        f"nothing can be told at this privacy: {len(found):,} {what}{'s' if len(found) > 1 else ''} may pass the "
+        f"thresholds and none does for sure; half of them are known to +-{half:.1%} at best. A higher --min-support "
+        "helps, smaller itemsets, more baskets, or a release with a larger gamma (less privacy); --all lists what may "
+        "be there by accident."
+    )
+
+
 def _show(found: pa.Table, form: str) -> None:
     rows = zip(*(column.to_pylist() for column in found.columns), strict=True)
     show(found.column_names, [[_cell(value, form) for value in row] for row in rows], form)
 
 
 def _cell(value: Any, form: str) -> Any:
-    return ", ".join(str(item) for item in value) if isinstance(value, list) and form != "json" else value
+    if form == "json":
+        return value
+    if value is None:
+        return "unknown"
+    return ", ".join(str(item) for item in value) if isinstance(value, list) else value
 
 
 def _shown(tree: Tree, form: str) -> str:

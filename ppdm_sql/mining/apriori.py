@@ -33,7 +33,9 @@ AT_ONCE = 20_000
 class Level:
     """Itemsets of one size that may be frequent: estimated supports in baskets, and the ends of their intervals.
 
-    ``certain`` are those whose support passes the threshold with the asked confidence for all candidates together.
+    Estimates and intervals lie between 0 and all baskets, as supports do. ``ceiling`` is the least upper end of an
+    itemset and its subsets, beyond which no superset is looked for. ``certain`` are those whose support passes the
+    threshold with the asked confidence for all candidates together.
     """
 
     itemsets: Integers
@@ -41,6 +43,7 @@ class Level:
     error: Array
     low: Array
     high: Array
+    ceiling: Array
     certain: npt.NDArray[np.bool_]
 
     def take(self, chosen: npt.NDArray[np.bool_]) -> Level:
@@ -48,7 +51,9 @@ class Level:
         return Level(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
 
-def apriori(count: Count, items: int, least: float, *, largest: int, confidence: float) -> Iterator[Level]:
+def apriori(
+    count: Count, items: int, least: float, *, largest: int, confidence: float, baskets: float = np.inf
+) -> Iterator[Level]:
     """The itemsets that may be frequent, size by size.
 
     Parameters
@@ -63,20 +68,24 @@ def apriori(count: Count, items: int, least: float, *, largest: int, confidence:
         Items of the largest itemsets.
     confidence : float
         How often an interval holds the true support.
+    baskets : float
+        How many there are: no support is above that.
     """
     candidates = np.arange(items, dtype=np.int64).reshape(-1, 1)
-    ceiling = np.full(items, np.inf)
+    ceiling = np.full(items, baskets)
     for size in range(1, largest + 1):
         if not len(candidates):
             return
-        level = _level(count, candidates, ceiling, least, confidence)
+        level = _level(count, candidates, ceiling, least, confidence, baskets)
         if len(level.itemsets):
             yield level
         if size < largest:
             candidates, ceiling = _following(level)
 
 
-def _level(count: Count, candidates: Integers, ceiling: Array, least: float, confidence: float) -> Level:
+def _level(
+    count: Count, candidates: Integers, ceiling: Array, least: float, confidence: float, baskets: float
+) -> Level:
     if len(candidates) > MAX_CANDIDATES:
         raise Unsupported(
             f"Unsupported: {len(candidates):,} itemsets of {candidates.shape[1]} items may be frequent for all that "
@@ -91,16 +100,19 @@ def _level(count: Count, candidates: Integers, ceiling: Array, least: float, con
     normal = NormalDist()
     alone = normal.inv_cdf(0.5 + confidence / 2)
     together = normal.inv_cdf(1 - (1 - confidence) / len(candidates))
-    # No superset is more frequent than its subsets, so their upper ends hold for it too.
-    high = np.minimum(support + alone * error, ceiling)
-    low = np.minimum(np.maximum(support - alone * error, 0.0), np.maximum(high, 0.0))
     certain = support - together * error >= least
-    return Level(candidates, support, error, low, high, certain).take(high >= least)
+    # The least of several upper ends holds less often than each of them, so it bounds the search and is not shown.
+    ceiling = np.minimum(support + alone * error, ceiling)
+    shown = (np.clip(each, 0.0, baskets) for each in (support, support - alone * error, support + alone * error))
+    estimate, low, high = shown
+    return Level(candidates, estimate, error, low, high, ceiling, certain).take(ceiling >= least)
 
 
 def _following(level: Level) -> tuple[Integers, Array]:
     """The itemsets of one more item all of whose subsets may be frequent, and the least of their upper ends."""
-    known = {tuple(itemset): high for itemset, high in zip(level.itemsets.tolist(), level.high.tolist(), strict=True)}
+    known = {
+        tuple(itemset): high for itemset, high in zip(level.itemsets.tolist(), level.ceiling.tolist(), strict=True)
+    }
     found: list[tuple[int, ...]] = []
     ceiling: list[float] = []
     for _, group in itertools.groupby(sorted(known), key=lambda itemset: itemset[:-1]):

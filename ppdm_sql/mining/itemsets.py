@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ppdm_sql.connection import Connection
 from ppdm_sql.engines.quoting import quote_name
 from ppdm_sql.errors import QueryError
 from ppdm_sql.itemsets.supports import Supports
 from ppdm_sql.mining.apriori import AT_ONCE, Integers, Level, apriori
+from ppdm_sql.mining.ratios import Ratio
 from ppdm_sql.policy.basket_column import BasketColumn
 
 Array = npt.NDArray[np.float64]
@@ -42,9 +44,8 @@ class _Baskets:
         """The itemsets that may be frequent."""
         if self.column.code is not None:
             largest = min(largest, self.column.code.itemsets)
-        return list(
-            apriori(self.count, self.column.items.size, least * self.rows, largest=largest, confidence=confidence)
-        )
+        size, passing = self.column.items.size, least * self.rows
+        return list(apriori(self.count, size, passing, largest=largest, confidence=confidence, baskets=self.rows))
 
 
 def frequent_itemsets(
@@ -55,6 +56,7 @@ def frequent_itemsets(
     min_support: float,
     max_items: int = 3,
     confidence: float = 0.95,
+    uncertain: bool = False,
 ) -> pa.Table:
     """The itemsets that are frequent as far as can be told from randomized baskets.
 
@@ -70,14 +72,15 @@ def frequent_itemsets(
         Items of the largest itemsets.
     confidence
         How often an interval holds the true support.
+    uncertain
+        Also list what passes the threshold by its estimate alone, and may be there by accident.
 
     Returns
     -------
     pyarrow.Table
-        ``itemset`` (a list), ``support`` with its interval ``low`` to ``high``, all as shares of the baskets, and
-        ``certain``: whether the support passes the threshold for sure, with the asked confidence for all itemsets of
-        that size together. Only itemsets whose estimate passes the threshold are listed; with small supports the one
-        or the other of them is there by accident, which `certain` tells.
+        ``itemset`` (a list), ``support`` with its interval ``low`` to ``high``, all as shares of the baskets
+        and within [0, 1], and ``certain``: whether the support passes the threshold for sure, which means that an
+        interval that holds for all itemsets of that size together, with the asked confidence, is above it.
     """
     baskets = _opened(con, table, column, min_support, max_items, confidence)
     levels = baskets.frequent(min_support, max_items, confidence)
@@ -89,7 +92,8 @@ def frequent_itemsets(
     for name in ("support", "low", "high"):
         columns[name] = np.concatenate([np.zeros(0), *(getattr(level, name) / rows for level in shown)])
     columns["certain"] = np.concatenate([np.zeros(0, dtype=bool), *(level.certain for level in shown)])
-    return pa.table(columns).sort_by([("support", "descending")])
+    result = pa.table(columns).sort_by([("support", "descending")])
+    return result if uncertain else result.filter(pc.field("certain"))
 
 
 def association_rules(
@@ -101,12 +105,13 @@ def association_rules(
     min_confidence: float = 0.5,
     max_items: int = 3,
     confidence: float = 0.95,
+    uncertain: bool = False,
 ) -> pa.Table:
     """Rules `if` => `then` between the items of frequent itemsets.
 
     Parameters
     ----------
-    min_support, max_items, confidence
+    min_support, max_items, confidence, uncertain
         As for `frequent_itemsets`.
     min_confidence
         The share of the baskets with the items of `if` that hold those of `then`, too.
@@ -115,79 +120,79 @@ def association_rules(
     -------
     pyarrow.Table
         ``if`` and ``then`` (lists), ``support`` of both together, ``confidence`` with its interval ``low`` to ``high``
-        by the delta method, ``lift`` (how many times more often `then` is there than in all baskets) and ``certain``:
-        whether the confidence passes its threshold for sure, for all rules listed together.
+        by Fieller's theorem, within [0, 1], ``lift`` (how many times more often `then` is there than in all baskets;
+        NULL where that is unknown) and ``certain``: whether support and confidence pass their thresholds for sure,
+        with the asked confidence for all rules looked at together.
     """
     if not 0 < min_confidence <= 1:
         raise QueryError(f"min_confidence = {min_confidence:g} must lie in (0, 1].")
     baskets = _opened(con, table, column, min_support, max_items, confidence)
-    levels = baskets.frequent(min_support, max_items, confidence)
-    found = [
-        rule
-        for level in levels
-        if level.itemsets.shape[1] > 1
-        for rule in _rules(baskets, level.take(level.support >= min_support * baskets.rows))
-    ]
-    kept = [rule for rule in found if rule.confidence >= min_confidence]
     normal = NormalDist()
     alone = normal.inv_cdf(0.5 + confidence / 2)
-    together = normal.inv_cdf(1 - (1 - confidence) / max(len(found), 1))
-    kept.sort(key=lambda rule: -rule.confidence)
+    found = [
+        rules
+        for level in baskets.frequent(min_support, max_items, confidence)
+        if level.itemsets.shape[1] > 1
+        for rules in _rules(baskets, level.take(level.support >= min_support * baskets.rows), alone)
+    ]
+    together = normal.inv_cdf(1 - (1 - confidence) / max(sum(len(rules.given) for rules in found), 1))
     items = pa.list_(pa.array([baskets.column.item(0)]).type)
-    return pa.table(
+    intervals = [rules.ratio.interval(alone) for rules in found]
+    certain = [rules.frequent & rules.ratio.exceeds(min_confidence, together) for rules in found]
+    result = pa.table(
         {
-            "if": pa.array([rule.given for rule in kept], items),
-            "then": pa.array([rule.then for rule in kept], items),
-            "support": np.array([rule.support / max(baskets.rows, 1) for rule in kept]),
-            "confidence": np.array([rule.confidence for rule in kept]),
-            "low": np.array([rule.confidence - alone * rule.error for rule in kept]),
-            "high": np.array([rule.confidence + alone * rule.error for rule in kept]),
-            "lift": np.array([rule.lift for rule in kept]),
-            "certain": np.array([rule.confidence - together * rule.error >= min_confidence for rule in kept], bool),
+            "if": pa.array([given for rules in found for given in rules.given], items),
+            "then": pa.array([then for rules in found for then in rules.then], items),
+            "support": _joined([rules.support for rules in found]),
+            "confidence": _joined([rules.ratio.estimate for rules in found]),
+            "low": _joined([low for low, _ in intervals]),
+            "high": _joined([high for _, high in intervals]),
+            "lift": pa.array([lift for rules in found for lift in rules.lift], pa.float64()),
+            "certain": _joined(certain).astype(bool),
         }
     )
+    passing = result.filter(pc.field("confidence") >= min_confidence).sort_by([("confidence", "descending")])
+    return passing if uncertain else passing.filter(pc.field("certain"))
+
+
+def _joined(parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    return np.concatenate([np.zeros(0), *parts])
 
 
 @dataclass(frozen=True)
-class _Rule:
-    given: list[Any]
-    then: list[Any]
-    support: float
-    confidence: float
-    error: float
-    lift: float
+class _Rules:
+    """Rules with the same division of an itemset's places: who they are, and arrays of what is known of each."""
+
+    given: list[list[Any]]
+    then: list[list[Any]]
+    support: Array
+    ratio: Ratio
+    lift: list[float | None]
+    frequent: npt.NDArray[np.bool_]
 
 
-def _rules(baskets: _Baskets, level: Level) -> list[_Rule]:
+def _rules(baskets: _Baskets, level: Level, quantile: float) -> Iterator[_Rules]:
     """Every way to divide the itemsets of one size in two."""
     size = level.itemsets.shape[1]
-    found = []
     for start in range(0, len(level.itemsets), AT_ONCE):
-        part = level.itemsets[start : start + AT_ONCE]
-        known = baskets.count(part)
-        names = baskets.items(part)
+        part = level.take(np.arange(len(level.itemsets)) // AT_ONCE == start // AT_ONCE)
+        known = baskets.count(part.itemsets)
         for mask in range(1, (1 << size) - 1):
-            found += _divided(known, names, mask, baskets.rows)
-    return found
+            yield _divided(known, baskets, part, mask, quantile)
 
 
-def _divided(known: Supports, names: Sequence[list[Any]], mask: int, rows: int) -> list[_Rule]:
+def _divided(known: Supports, baskets: _Baskets, level: Level, mask: int, quantile: float) -> _Rules:
     """The rules from the items of a mask to the others; where the items of `if` may be nowhere, there is none."""
-    whole = known.whole
-    both, given, then = known.estimate(), known.estimate(mask), known.estimate(whole ^ mask)
-    settled = given > 2 * known.errors(mask)
-    share = np.divide(both, given, out=np.zeros_like(both), where=settled)
-    variance = known.covariance() - 2 * share * known.covariance(whole, mask) + share**2 * known.covariance(mask, mask)
-    error = np.divide(np.sqrt(np.maximum(variance, 0.0)), given, out=np.zeros_like(both), where=settled)
-    lift = np.divide(share * rows, then, out=np.full_like(both, np.nan), where=settled & (then > 0))
-    result = []
-    for i in np.flatnonzero(settled).tolist():
-        items = list(enumerate(names[i]))
-        inside = [item for place, item in items if mask >> place & 1]
-        outside = [item for place, item in items if not mask >> place & 1]
-        numbers = (float(array[i]) for array in (both, share, error, lift))
-        result.append(_Rule(inside, outside, *numbers))
-    return result
+    rest = known.whole ^ mask
+    settled = Ratio.of(known, mask).settled(quantile)
+    level, known = level.take(settled), Supports(known.operators, known.counts[settled])
+    ratio, then = Ratio.of(known, mask), known.estimate(rest)
+    share = np.divide(ratio.estimate * baskets.rows, then, out=np.zeros_like(then), where=then > 0)
+    told = then > quantile * known.errors(rest)
+    lift = [float(each) if tells else None for each, tells in zip(share, told, strict=True)]
+    inside, outside = ([b for b in range(level.itemsets.shape[1]) if part >> b & 1] for part in (mask, rest))
+    given, others = (baskets.items(level.itemsets[:, places]) for places in (inside, outside))
+    return _Rules(given, others, level.support / max(baskets.rows, 1), ratio, lift, level.certain)
 
 
 def _opened(

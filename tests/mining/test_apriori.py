@@ -73,10 +73,10 @@ def test_nothing_is_called_certain_that_is_not_there():
     assert 3 <= wrong <= 29  # 5 % of 300 are 15
 
 
-def test_a_superset_is_never_said_to_reach_beyond_its_subsets():
+def test_no_superset_is_looked_for_beyond_its_subsets():
     rng = np.random.default_rng(2)
     levels = list(apriori(lambda sets: Noisy(len(sets), rng), 12, 1.0, largest=3, confidence=0.95))
-    highs = {tuple(s): h for level in levels for s, h in zip(level.itemsets.tolist(), level.high, strict=True)}
+    highs = {tuple(s): h for level in levels for s, h in zip(level.itemsets.tolist(), level.ceiling, strict=True)}
     assert len(levels) == 3
     for itemset, high in highs.items():
         for i in range(len(itemset)):
