@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 import duckdb
 
@@ -69,6 +70,7 @@ class Connection(Results, Released):
         self._guard = Guard(con, session, self._clock)
         self._executed = False
         self._room = Room(con)
+        self._cursors: WeakSet[Connection] = WeakSet()
 
     def execute(self, query: str | duckdb.Statement, parameters: Parameters = None) -> Connection:
         """Run one or several statements; the last one's result can be fetched."""
@@ -215,15 +217,19 @@ class Connection(Results, Released):
         return self
 
     def interrupt(self) -> None:
-        """Stop what runs, from another thread."""
+        """Stop what runs here and on cursors made from here, from another thread."""
         self._con.interrupt()
+        for cursor in list(self._cursors):
+            cursor.interrupt()
 
     def cursor(self) -> Connection:
         """A second connection to the same database, with results and settings of its own."""
         con = self._con.cursor()
         if self._session.home is not None:
             con.execute(f"USE {quote_name(self._session.home)}")
-        return Connection(con, self._session.copy())
+        cursor = Connection(con, self._session.copy())
+        self._cursors.add(cursor)
+        return cursor
 
     duplicate = cursor
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ppdm_sql.cli.interrupts import heard_by
-from ppdm_sql.cli.notices import say
+from ppdm_sql.cli.notices import progress_line, say
 from ppdm_sql.cli.output import show
 from ppdm_sql.cli.release import open_release
 from ppdm_sql.connection import Connection
@@ -34,9 +34,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tree(con: Connection, table: str, arguments: argparse.Namespace) -> None:
-    tree = decision_tree(
-        con, table, arguments.target, arguments.features, depth=arguments.depth, criterion=arguments.criterion
-    )
+    with progress_line() as progress:
+        tree = decision_tree(
+            con,
+            table,
+            arguments.target,
+            arguments.features,
+            depth=arguments.depth,
+            criterion=arguments.criterion,
+            progress=progress,
+        )
     _write(_shown(tree, arguments.format), arguments.output)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
@@ -18,6 +18,19 @@ def say(message: str) -> None:
     """One line to stderr."""
     line = re.sub(r"\s*\n\s*", " ", message.strip())
     print(f"{NAME}: {line}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def progress_line() -> Iterator[Callable[[str], None] | None]:
+    """What writes over one line of a terminal, which is empty afterwards; None where stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    clear = "\r\x1b[K"
+    try:
+        yield lambda text: print(f"{clear}{NAME}: {text}", end="", file=sys.stderr, flush=True)
+    finally:
+        print(clear, end="", file=sys.stderr, flush=True)
 
 
 def message_of(error: BaseException) -> str | None:

@@ -88,9 +88,10 @@ def _level(
 ) -> Level:
     if len(candidates) > MAX_CANDIDATES:
         raise Unsupported(
-            f"Unsupported: {len(candidates):,} itemsets of {candidates.shape[1]} items may be frequent for all that "
-            f"can be told from the randomized baskets, and at most {MAX_CANDIDATES:,} are looked at. Use a larger "
-            "min_support, a lower confidence, or smaller itemsets."
+            "Unsupported: nothing can be told at this privacy with so low a threshold: "
+            f"{len(candidates):,} itemsets of {candidates.shape[1]} items may be frequent, and at most "
+            f"{MAX_CANDIDATES:,} are looked at. Use a larger min_support, a lower confidence, smaller itemsets, or a "
+            "release with a larger gamma (less privacy)."
         )
     support, error = np.empty(len(candidates)), np.empty(len(candidates))
     for start in range(0, len(candidates), AT_ONCE):

@@ -22,6 +22,8 @@ BINS = 32
 """Bins of an ordered feature: 31 places to split at."""
 FINE_BINS = 512
 """A large domain is first counted in so many parts, to find where its values lie."""
+MAX_CLASSES = 20
+"""Classes of a target: what a split is tested with grows with their square."""
 MAX_CATEGORIES = 256
 ORDERED = ("integer", "decimal", "real", "date", "timestamp")
 
@@ -82,10 +84,11 @@ def find_classes(con: Connection, table: str, manifest: Manifest, target: str) -
     """The classes to tell apart, as SQL constants."""
     column = _column(manifest, target)
     classes = _categories(con, table, column)
-    if classes is None or len(classes) < 2:
+    if classes is None or not 2 <= len(classes) <= MAX_CLASSES:
+        many = f", not {len(classes)}" if classes is not None else ""
         raise QueryError(
-            f"the target {column.name!r} must have from 2 to {MAX_CATEGORIES} classes. Use a column with a short list "
-            "of values."
+            f"the target {column.name!r} must have from 2 to {MAX_CLASSES} classes{many}. Use a column with a short "
+            "list of values, or publish one with fewer, such as ranges of this one."
         )
     return classes
 

@@ -8,7 +8,7 @@ difference between the two sides is lost in that noise.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -67,6 +67,7 @@ def decision_tree(
     depth: int = 5,
     criterion: str = "gini",
     min_rows: float = 50.0,
+    progress: Callable[[str], None] | None = None,
 ) -> Tree:
     """A tree that tells the classes of `target` apart, from reconstructed counts only.
 
@@ -86,6 +87,8 @@ def decision_tree(
         ``"gini"`` or ``"entropy"``.
     min_rows
         A side of a split with fewer estimated rows is not looked at.
+    progress
+        Is told, in words, how far the tree has grown.
 
     Notes
     -----
@@ -106,7 +109,7 @@ def decision_tree(
         found = find_features(cursor, name, manifest, features, target)
         if any(feature.name.casefold() == target.casefold() for feature in found):
             raise QueryError(f"{target!r} is the target: it cannot be a feature too.")
-        grower = _Grower(cursor, name, target, classes, found, criterion, min_rows)
+        grower = _Grower(cursor, name, target, classes, found, criterion, min_rows, progress)
         return Tree(manifest.table, target, classes, grower.grow(depth))
 
 
@@ -120,9 +123,11 @@ class _Grower:
         features: list[Feature],
         criterion: str,
         least: float,
+        progress: Callable[[str], None] | None,
     ) -> None:
         self.con, self.table, self.features = con, table, features
         self.criterion, self.least = criterion, least
+        self.tell = progress or (lambda text: None)
         self.kinds = Feature(target, values=classes)
         self.features_and_classes = len(features) * len(classes)
 
@@ -132,10 +137,14 @@ class _Grower:
         root = _Open((), rows, int(rows.argmax()))
         splits: dict[tuple[str, ...], _Tested] = {}
         level = [root]
-        for _ in range(depth):
-            tables = [self.counts(level, feature) for feature in self.features] if level else []
+        for deep in range(1, depth + 1):
+            tables = []
+            for feature in self.features if level else ():
+                self.tell(f"level {deep} of at most {depth}: counting {feature.name}")
+                tables.append(self.counts(level, feature))
             following = []
             for number, node in enumerate(level):
+                self.tell(f"level {deep} of at most {depth}: node {number + 1} of {len(level)}")
                 tested = self.best(node, [counts[number] for counts in tables])
                 if tested is not None:
                     splits[node.path] = tested

@@ -82,26 +82,6 @@ def test_rules_against_the_originals(release):
         assert not one["certain"] or share >= 0.5
 
 
-def test_confidence_intervals_of_rules_are_calibrated(tmp_path):
-    baskets = receipts(10_000, seed=7)
-    table = pa.table({"items": pa.array(baskets, pa.list_(pa.string()))})
-    both = sum("milk" in basket and "bread" in basket for basket in baskets)
-    truth = both / sum("milk" in basket for basket in baskets)
-    found = []
-    for number in range(60):
-        path = tmp_path / f"{number}.parquet"
-        ppdm_sql.publish(table, policy(40.0), to=path, key=hashlib.sha256(b"rule %d" % number).digest())
-        with ppdm_sql.connect(path) as con:
-            found += association_rules(
-                con, "sales", "items", min_support=0.01, min_confidence=0.01, max_items=2, uncertain=True
-            ).to_pylist()
-    rules = [rule for rule in found if (rule["if"], rule["then"]) == (["milk"], ["bread"])]
-    z = [(rule["confidence"] - truth) / ((rule["high"] - rule["low"]) / 2 / 1.959964) for rule in rules]
-    assert len(z) == 60
-    assert abs(np.mean(z)) < 3.5 / np.sqrt(60)
-    assert 0.55 < np.var(z) < 1.6
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

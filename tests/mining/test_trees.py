@@ -114,7 +114,7 @@ def test_picture_escapes_what_the_data_say(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("loans", "income"), "must have from 2 to 256 classes"),
+        (("loans", "income"), "must have from 2 to 20 classes"),
         (("loans", "nobody"), "has no column 'nobody'"),
         (("loans", "good", ["nothing"]), "has no column 'nothing'"),
         (("loans", "good", ["good"]), "is the target"),
