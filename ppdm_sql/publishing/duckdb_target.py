@@ -18,6 +18,14 @@ from ppdm_sql.publishing.targets import Writer
 from ppdm_sql.publishing.writer.duckdb_file import DATABASE
 from ppdm_sql.publishing.writer.process import WriterProcess
 
+# fmt: off
+_STORED = frozenset({
+    "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
+    "FLOAT", "DOUBLE", "DECIMAL", "VARCHAR", "BLOB", "DATE", "TIME", "TIMESTAMP", "UUID", "ENUM",
+})
+# fmt: on
+"""Types that every storage version knows."""
+
 
 @dataclass(frozen=True)
 class Present:
@@ -30,7 +38,9 @@ class Present:
 class DuckdbWriter(Writer):
     """Writes to a new file, or to a copy of a release that gets one more table."""
 
-    def __init__(self, target: Path, aside: Path, layout: Layout, table: str, *, replace: bool) -> None:
+    def __init__(
+        self, process: WriterProcess, target: Path, aside: Path, layout: Layout, table: str, *, replace: bool
+    ) -> None:
         self._where = f"target {str(target)!r}"
         self._place = Place(DATABASE, "main", table)
         present = _present(target, self._where)
@@ -47,11 +57,18 @@ class DuckdbWriter(Writer):
         self._compact = bool(again) and others > 0
         self._order = layout.order.sent_names
         columns = [(column.name, column.type) for column in layout.columns]
+        self._types = [column.type for column in layout.columns]
         copied = str(target) if others else None
-        self._process = WriterProcess(self._where, "duckdb", aside=str(aside), columns=columns, copied=copied)
+        self._process = process
+        process.open("duckdb", aside=str(aside), columns=columns, copied=copied)
 
     def types(self, schema: pa.Schema) -> list[str]:
-        """As in the source, except that an ENUM has declared labels only."""
+        """As in the source, except that an ENUM has declared labels only.
+
+        Only types that the storage may not know are tried: the process that tries them has to start first.
+        """
+        if all(kind.partition("(")[0] in _STORED for kind in self._types):
+            return self._types
         return [str(kind) for kind in self._process.ask("types", schema=schema.serialize().to_pybytes().hex())]
 
     def write(self, schema: pa.Schema, batches: Batches) -> None:

@@ -21,7 +21,9 @@ COMPRESSION = "zstd"
 class ParquetWriter(Writer):
     """Writes a new file."""
 
-    def __init__(self, target: Path, aside: Path, layout: Layout, table: str, *, replace: bool) -> None:
+    def __init__(
+        self, process: WriterProcess, target: Path, aside: Path, layout: Layout, table: str, *, replace: bool
+    ) -> None:
         where = f"target {str(target)!r}"
         if target.exists() and not replace:
             raise TargetError(
@@ -31,9 +33,8 @@ class ParquetWriter(Writer):
         self._order = layout.order.sent_names
         names = [column.name for column in layout.columns]
         uuids = [i for i, column in enumerate(layout.columns) if column.uuid]
-        self._process = WriterProcess(
-            where, "parquet", aside=str(aside), names=names, uuids=uuids, compression=COMPRESSION
-        )
+        self._process = process
+        process.open("parquet", aside=str(aside), names=names, uuids=uuids, compression=COMPRESSION)
 
     def types(self, schema: pa.Schema) -> list[str]:
         """What DuckDB reads from an empty file of this schema: ENUM comes back as VARCHAR, HUGEINT as DECIMAL(38,0)."""

@@ -28,7 +28,7 @@ from ppdm_sql.publishing.pipeline import run
 from ppdm_sql.publishing.reading import guarded
 from ppdm_sql.publishing.readings import Readings, passes_of
 from ppdm_sql.publishing.sources import open_source, source_files
-from ppdm_sql.publishing.targets import check_target, is_duckdb, on_disk, open_writer, put_in_place
+from ppdm_sql.publishing.targets import check_target, is_duckdb, on_disk, open_writer, put_in_place, writer_process
 
 
 def publish(
@@ -87,10 +87,10 @@ def publish(
     target = check_target(to, table=declared.table, sources=source_files(source))
     _check_key_path(key, target, source_files(source))
     recorded = ledger_of(key, ledger, _needs(level, copies, independent=independent), [target, *source_files(source)])
-    with open_source(source, declared) as opened:
+    with writer_process(target) as process, open_source(source, declared) as opened:
         layout = lay_out(declared, opened, parquet=not is_duckdb(target))
         query = guarded(opened.where, lambda: opened.relation.project(layout.query))
-        with open_writer(target, layout, declared.table, replace=replace) as writer:
+        with open_writer(process, target, layout, declared.table, replace=replace) as writer:
             reader = guarded(opened.where, lambda: query.to_arrow_reader(layout.batch_rows))
             read = pa.schema(list(reader.schema)[: len(layout.columns)])
             perturbers = perturbers_of(layout.columns, read.types)

@@ -28,6 +28,7 @@ from ppdm_sql.publishing.locking import (
 )
 from ppdm_sql.publishing.pipeline import Batches
 from ppdm_sql.publishing.sources import DUCKDB_ENDINGS
+from ppdm_sql.publishing.writer.process import WriterProcess
 from ppdm_sql.publishing.writing import writing
 
 PARQUET_ENDING = ".parquet"
@@ -78,8 +79,13 @@ def is_duckdb(target: Path) -> bool:
     return target.suffix.lower() in DUCKDB_ENDINGS
 
 
+def writer_process(target: Path) -> WriterProcess:
+    """The process that will write there: it starts while the source is looked at."""
+    return WriterProcess(f"target {str(target)!r}")
+
+
 @contextmanager
-def open_writer(target: Path, layout: Layout, table: str, *, replace: bool) -> Iterator[Writer]:
+def open_writer(process: WriterProcess, target: Path, layout: Layout, table: str, *, replace: bool) -> Iterator[Writer]:
     """A writer whose files are gone afterwards, unless they were renamed."""
     from ppdm_sql.publishing.duckdb_target import DuckdbWriter  # noqa: PLC0415 - they build on this module
     from ppdm_sql.publishing.parquet_target import ParquetWriter  # noqa: PLC0415
@@ -91,7 +97,7 @@ def open_writer(target: Path, layout: Layout, table: str, *, replace: bool) -> I
         aside = aside_path(target)
         writer: Writer | None = None
         try:
-            writer = kind(target, aside, layout, table, replace=replace)
+            writer = kind(process, target, aside, layout, table, replace=replace)
             yield writer
         finally:
             if writer is not None:

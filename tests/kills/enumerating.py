@@ -68,6 +68,7 @@ class Enumeration:
         there = found(SCENARIOS[scenario], self._folder, old)
         assert all(there.has(step) for step in SCENARIOS[scenario].steps)
         self._whole[scenario] = self._names()
+        assert not [name for name in self._whole[scenario] if name.startswith(".")], "something is left"
         return [line.split(" ", 1)[1].replace(str(self._folder), "") for line in log.read_text().splitlines()]
 
     def strike(self, point: Point) -> Outcome:

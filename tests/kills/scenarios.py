@@ -16,6 +16,7 @@ import pyarrow as pa
 import ppdm_sql
 from ppdm_sql.publishing.keyfile import create_key, load_key, read_key
 from ppdm_sql.publishing.ledger import Entry, read_ledger
+from ppdm_sql.publishing.locking import aside_path, lock_path
 from ppdm_sql.publishing.release import publish
 
 ROWS = 2_000
@@ -104,6 +105,19 @@ def _key_of(folder: Path) -> object:
     return load_key(folder / "a.key")
 
 
+def _leftovers(folder: Path) -> None:
+    """What publications that died left beside a key and two targets; the earlier release is whole."""
+    _release("r.duckdb", "other").run(folder)
+    for name in ("a.key", "r.duckdb", "r.parquet"):
+        aside = aside_path(folder / name)
+        aside.write_text("half of it")
+        lock_path(folder / name).touch()
+        aside.with_name(aside.name + ".wal").touch()
+        spill = aside.with_name(aside.name + ".spill")
+        spill.mkdir()
+        (spill / "rows").write_text("some of them")
+
+
 _FEW = {"level": "few", "replace": True}
 _BYTES = {"key": bytes(range(32)), "ledger": "b.ledger", "level": "some"}
 
@@ -126,6 +140,7 @@ SCENARIOS = {
     "two into one database": Scenario((_release("r.duckdb"), _release("r.duckdb", "other"))),
     "SQL, to a file": Scenario((_sql("r.duckdb"),), _database),
     "SQL, inside the database": Scenario((_sql(None),), _database, None),
+    "after some that died": Scenario((_release("r.duckdb"), _release("r.parquet")), _leftovers),
     "a key": Scenario((Step(_key_of, _key_of, "", ""),), ledger=None),
 }  # fmt: skip
 
@@ -163,8 +178,8 @@ def found(scenario: Scenario, folder: Path, old: Path) -> Found:
         assert {name for file, name in rows if file == to} <= published, "a release changed that is another's"
     result = Found(read_key(key) if key.exists() else None, rows)
     _check_ledger(scenario, folder, old, result)
-    for path in folder.iterdir():
-        if not path.name.startswith(SOURCE):
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.name.startswith(SOURCE):
             assert CANARY.encode() not in path.read_bytes(), f"{path.name} has originals"
     return result
 

@@ -1,7 +1,7 @@
 """Do what the owner's commands say, one JSON object a line, until the input ends.
 
-A command is `{"do": name, ..}`, and `rows` is followed by an Arrow stream. Each gets a reply, `{"done": value}`; the
-reply to the first that fails, `{"error": text}`, is the last.
+A command is `{"do": name, ..}`; `rows` and `rest` are followed by an Arrow stream. Each gets a reply,
+`{"done": value}`; the reply to the first that fails, `{"error": text}`, is the last.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ppdm_sql.publishing.writer.duckdb_file import DuckdbFile
     from ppdm_sql.publishing.writer.parquet_file import ParquetFile
 
-_UNUSED = ("numpy", "pandas", "polars")
+_UNUSED = ("numpy", "pandas", "polars", "cloudpickle")
 """What DuckDB and Arrow would load, though nothing here needs it: that takes longer than to write a small table."""
 _BUFFER = 1 << 20
 
@@ -68,20 +68,22 @@ def _do(
     assert file is not None
     if do == "types":
         return file, file.types(pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(words["schema"]))))
-    if do == "rows":
+    if do in ("rows", "rest"):
         with pa.ipc.open_stream(commands) as stream:
-            file.write(stream, **words)
+            (file.write if do == "rows" else file.write_rest)(stream, **words)
         return file, None
     assert do == "finish"
     return file, str(file.finish(**words))
 
 
 def _opened(words: dict[str, Any]) -> DuckdbFile | ParquetFile:
-    from ppdm_sql.publishing.writer.duckdb_file import DuckdbFile  # noqa: PLC0415
+    if words.pop("kind") == "duckdb":
+        from ppdm_sql.publishing.writer.duckdb_file import DuckdbFile  # noqa: PLC0415
+
+        return DuckdbFile(**words)
     from ppdm_sql.publishing.writer.parquet_file import ParquetFile  # noqa: PLC0415
 
-    kind = words.pop("kind")
-    return DuckdbFile(**words) if kind == "duckdb" else ParquetFile(**words)
+    return ParquetFile(**words)
 
 
 def _told(error: Exception) -> PpdmError:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ppdm_sql.engines.quoting import quote_text
 from ppdm_sql.publishing.memory import bounded
-from ppdm_sql.publishing.writer.ordering import STREAM, InOrder, comparable, released_rows
+from ppdm_sql.publishing.writer.ordering import STREAM, released_rows
 from ppdm_sql.publishing.writing import writing
 
 STORAGE_VERSION = "v1.0.0"
@@ -43,20 +43,18 @@ class DuckdbFile:
         return [kind for _, kind in self._columns]
 
     def write(self, stream: pa.RecordBatchReader, name: str, order: Sequence[str], before: Sequence[str] = ()) -> None:
-        """One statement from one stream: DuckDB compresses on all cores.
+        """One statement from one stream: DuckDB compresses on all cores."""
+        self._create(stream, name, order, before)
 
-        Rows that arrive in their order stay in it. Where one breaks it, those before it are sorted with the others into
-        a new file: the order in which they came must not be left in free blocks of this one.
+    def write_rest(
+        self, stream: pa.RecordBatchReader, name: str, order: Sequence[str], before: Sequence[str] = ()
+    ) -> None:
+        """Sort what was written with what comes now.
+
+        That makes a new file: the order in which rows came must not be left in free blocks of this one.
         """
-        if not order or not comparable(stream.schema, order):
-            self._create(stream, name, order, before)
-            return
-        kept = InOrder(stream, order)
-        self._create(kept.reader(), name, (), before)
-        if kept.rest is not None:
-            earlier = self._begin_again() + name[name.index(".") :]
-            rest = pa.RecordBatchReader.from_batches(kept.schema, kept.rest)
-            self._create(rest, name, order, before, earlier)
+        earlier = self._begin_again() + name[name.index(".") :]
+        self._create(stream, name, order, before, earlier)
 
     def finish(self, statements: Sequence[str], compact: bool) -> Path:
         """What is to be said of the rows is stored; the file is closed, and nothing is left in a log beside it."""

@@ -16,7 +16,7 @@ from ppdm_sql.engines.quoting import quote_text
 from ppdm_sql.engines.seal import seal
 from ppdm_sql.publishing.memory import bounded
 from ppdm_sql.publishing.names import quote_path
-from ppdm_sql.publishing.writer.ordering import STREAM, InOrder, comparable
+from ppdm_sql.publishing.writer.ordering import STREAM
 from ppdm_sql.publishing.writing import writing
 
 ROWS_A_GROUP = 262_144
@@ -46,24 +46,19 @@ class ParquetFile:
         return writing(self._where, look, "one of its columns cannot be stored in Parquet")
 
     def write(self, stream: pa.RecordBatchReader, order: Sequence[str]) -> None:
-        """Batch after batch, under the released names.
-
-        Rows that arrive in their order are written as they come; where one breaks it, all are sorted into a new file.
-        """
-        if not order:
-            self._write(stream)
-            return
-        if not comparable(stream.schema, order):
+        """Batch after batch, under the released names."""
+        if order:
             self._write_sorted(stream, order)
-            return
-        kept = InOrder(stream, order)
-        self._write(kept.reader())
-        if kept.rest is not None:
-            self.close()
-            earlier = self._aside.with_name(self._aside.name + ".earlier")
-            writing(self._where, lambda: self._aside.replace(earlier))
-            batches = chain(_read_again(earlier, kept.schema), kept.rest)
-            self._write_sorted(pa.RecordBatchReader.from_batches(kept.schema, batches), order)
+        else:
+            self._write(stream)
+
+    def write_rest(self, stream: pa.RecordBatchReader, order: Sequence[str]) -> None:
+        """Sort what was written with what comes now, into a new file."""
+        self.close()
+        earlier = self._aside.with_name(self._aside.name + ".earlier")
+        writing(self._where, lambda: self._aside.replace(earlier))
+        batches = chain(_read_again(earlier, stream.schema), stream)
+        self._write_sorted(pa.RecordBatchReader.from_batches(stream.schema, batches), order)
 
     def finish(self, metadata: Mapping[str, str]) -> Path:
         """The number of rows is known now, so what is to be said of them goes in at the end."""

@@ -7,12 +7,15 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
 
 from ppdm_sql.errors import TargetError
+from ppdm_sql.publishing.in_order import InOrder, comparable
 from ppdm_sql.publishing.pipeline import Batches
 from ppdm_sql.publishing.writer.hidden import without_hidden
 
@@ -27,11 +30,22 @@ _PATIENCE = 60.0  # seconds for a process that has nothing left to do
 class WriterProcess:
     """A writer that has been started; it ends with `close`, or with the process that owns it."""
 
-    def __init__(self, where: str, kind: str, **words: Any) -> None:
+    def __init__(self, where: str) -> None:
         self._where = where
         self._waiting = 0  # replies
+        self._open = False
         self._process = _started(where)
-        self._send("open", kind=kind, where=where, **words)
+
+    def __enter__(self) -> WriterProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def open(self, kind: str, **words: Any) -> None:
+        """Say what is to be written; whether that works is known when the next thing is asked."""
+        self._open = True
+        self._send("open", kind=kind, where=self._where, **words)
 
     def ask(self, do: str, **words: Any) -> Any:
         """Send a command and wait for what it gives."""
@@ -42,9 +56,21 @@ class WriterProcess:
             self._waiting -= 1
         return value
 
-    def send_rows(self, schema: pa.Schema, batches: Batches, **words: Any) -> None:
-        """Send a command with its rows; whether it went well is known when the next one is asked."""
-        self._send("rows", **words)
+    def send_rows(self, schema: pa.Schema, batches: Batches, order: Sequence[str], **words: Any) -> None:
+        """Send all rows, to be sorted where they are not in order; what came of it is known when one asks again."""
+        if not order or not comparable(schema, order):
+            self._send_stream("rows", schema, batches, order=order, **words)
+            return
+        kept = InOrder(batches, order)
+        begun = iter(kept)
+        first = next(begun, None)
+        if kept.rest is None:
+            self._send_stream("rows", schema, chain([] if first is None else [first], begun), order=[], **words)
+        if kept.rest is not None:
+            self._send_stream("rows" if first is None else "rest", schema, kept.rest, order=order, **words)
+
+    def _send_stream(self, do: str, schema: pa.Schema, batches: Batches, **words: Any) -> None:
+        self._send(do, **words)
         commands = self._process.stdin
         try:
             with pa.ipc.new_stream(commands, schema) as stream:
@@ -68,7 +94,7 @@ class WriterProcess:
         """End it."""
         process = self._process
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
-        if self._waiting:  # it is in the middle of something that nobody wants any more
+        if self._waiting or not self._open:  # it is in the middle of something that nobody wants any more
             process.kill()
         with suppress(OSError):
             process.stdin.close()
