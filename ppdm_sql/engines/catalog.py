@@ -190,11 +190,18 @@ def _readers(definitions: Mapping[str, str], names: Iterable[str], suspects: Ite
     tainted = set(names) | readers
     grown = True
     while grown:
-        new = {n for n, d in definitions.items() if n not in readers and any(t in _body(d) for t in tainted)}
+        mention = re.compile("|".join(map(_mention, sorted(tainted))) or r"(?!)")
+        new = {n for n, d in definitions.items() if n not in readers and mention.search(_body(d))}
         grown = bool(new)
         readers |= new
         tainted |= new
     return frozenset(readers)
+
+
+def _mention(name: str) -> str:
+    """A pattern of a name in the text of a view or macro: `p` is no part of `python_arrow_scan`."""
+    quoted = name.replace('"', '""')
+    return r"(?<!\w)" * quoted[:1].isalnum() + re.escape(quoted) + r"(?!\w)" * quoted[-1:].isalnum()
 
 
 def _body(definition: str) -> str:

@@ -16,6 +16,9 @@ from typing import BinaryIO, NoReturn
 
 from ppdm_sql.errors import AGAIN, ReleaseError
 
+RELEASE_KEY = "ppdm_release"
+"""A key in the metadata of the schema, which Arrow tables keep that are read from a release."""
+
 MAGIC = b"ppdmseal"
 MOST_BYTES = 1 << 28
 """Of a file whose data are compared with their digest when it is first read: it takes half a second at most."""

@@ -22,6 +22,7 @@ from ppdm_sql.publishing.layout import Layout, lay_out
 from ppdm_sql.publishing.ledger import check_coupled, entry_of, ledger_of, read_ledger, recording
 from ppdm_sql.publishing.manifests import manifest_of
 from ppdm_sql.publishing.mechanisms import perturbers_of
+from ppdm_sql.publishing.originals import check_original
 from ppdm_sql.publishing.perturber import Perturber, released_schema
 from ppdm_sql.publishing.perturbing import Perturbation
 from ppdm_sql.publishing.pipeline import run
@@ -88,6 +89,7 @@ def publish(
     _check_key_path(key, target, source_files(source))
     recorded = ledger_of(key, ledger, _needs(level, copies, independent=independent), [target, *source_files(source)])
     with writer_process(target) as process, open_source(source, declared) as opened:
+        check_original(source, opened)
         layout = lay_out(declared, opened, parquet=not is_duckdb(target))
         query = guarded(opened.where, lambda: opened.relation.project(layout.query))
         with open_writer(process, target, layout, declared.table, replace=replace) as writer:

@@ -54,10 +54,10 @@ def open_source(source: Any, policy: Policy) -> Iterator[Source]:
         yield _source("the source relation", lambda: source)
         return
     if isinstance(source, tuple) and len(source) == 2 and isinstance(source[0], duckdb.DuckDBPyConnection):
-        connection, query = source
-        yield _source("the source query", lambda: connection.sql(query))
+        given, query = source
+        yield _source("the source query", lambda: given.sql(query))
         return
-    with _connection() as own:
+    with connection() as own:
         yield _open_object(own, source)
 
 
@@ -70,7 +70,8 @@ def source_files(source: Any) -> list[Path]:
 
 
 @contextmanager
-def _connection(path: str = ":memory:") -> Iterator[duckdb.DuckDBPyConnection]:
+def connection(path: str = ":memory:") -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to read an original with: nothing of it is spilled, and no file is written."""
     own = guarded(f"source {path!r}", lambda: duckdb.connect(path, read_only=path != ":memory:"))
     try:
         if path == ":memory:":
@@ -139,7 +140,7 @@ def _open_path(text: str, policy: Policy) -> Iterator[Source]:
         _existing(where, file)
         if not table:
             raise SourceError(f"{where} is a database: name its table too, {file + '::table'!r}.")
-        with _connection(file) as own:
+        with connection(file) as own:
             yield _open_table(own, where, table)
         return
     if separator:
@@ -149,7 +150,7 @@ def _open_path(text: str, policy: Policy) -> Iterator[Source]:
             raise SourceError(f"{where} is a directory: name its files, such as {file.rstrip('/') + '/*.parquet'!r}.")
         raise SourceError(f"{where} has an ending that is not known. {_KINDS}")
     files = _existing(where, file)
-    with _connection() as own:
+    with connection() as own:
         if lower.endswith(PARQUET_ENDINGS):
             query = f"FROM read_parquet([{_list(files)}])"
             rows = _parquet_rows(own, where, files)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ppdm_sql.engines.quoting import quote_text
-from ppdm_sql.engines.seal import seal
+from ppdm_sql.engines.seal import RELEASE_KEY, seal
 from ppdm_sql.publishing.memory import bounded
 from ppdm_sql.publishing.names import quote_path
 from ppdm_sql.publishing.writer.ordering import STREAM
@@ -103,7 +103,7 @@ class ParquetFile:
 
     def _released(self, schema: pa.Schema) -> pa.Schema:
         kinds = (pa.uuid() if i in self._uuids else field.type for i, field in enumerate(schema))
-        return pa.schema(list(zip(self._names, kinds, strict=True)))
+        return pa.schema(list(zip(self._names, kinds, strict=True)), {RELEASE_KEY: "perturbed by ppdm_sql"})
 
 
 def _read_again(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -1,0 +1,129 @@
+"""What is published is an original: a release that is published again would be perturbed twice, in silence.
+
+A release is known by its manifest: in the metadata of Arrow data and of Parquet files, and beside the rows in a
+database. Of a query DuckDB tells the tables that it reads, through views and macros too; the files that it reads are
+looked for in its text, and in that of the views and macros it names. What cannot be seen: a file whose name a query
+computes or takes as a parameter or reads from another machine, and Arrow data that a connection holds, for DuckDB drops
+their metadata.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.dataset as pads
+from sqlglot import TokenType
+
+from ppdm_sql.engines.quoting import quote_name, quote_text
+from ppdm_sql.engines.seal import RELEASE_KEY, is_sealed
+from ppdm_sql.engines.stored import MANIFEST_MACRO, OLD_MANIFESTS, PERTURBED
+from ppdm_sql.errors import SourceError
+from ppdm_sql.policy.manifest import METADATA_KEY
+from ppdm_sql.publishing.reading import guarded
+from ppdm_sql.publishing.sources import Source, connection
+from ppdm_sql.publishing.words import tokens_of
+
+_SOURCE = "ppdm_source"
+"""What a relation is called in a query on it."""
+
+_DEFINITIONS = (
+    "SELECT lower(database_name), lower(schema_name), lower(view_name), sql, TRUE FROM duckdb_views() "
+    "WHERE NOT internal UNION ALL "
+    "SELECT lower(database_name), lower(schema_name), lower(function_name), macro_definition, FALSE "
+    "FROM duckdb_functions() "
+    "WHERE NOT internal AND macro_definition IS NOT NULL"
+)
+_STORED = (
+    f"SELECT lower(database_name), lower(schema_name), lower(function_name[{len(MANIFEST_MACRO) + 1}:]) "
+    "FROM duckdb_functions() WHERE NOT internal AND function_type = 'macro' "
+    f"AND starts_with(lower(function_name), {quote_text(MANIFEST_MACRO)}) "
+    f"AND starts_with(lower(schema_name), {quote_text(PERTURBED)})"
+)
+_OLD = (
+    "SELECT DISTINCT database_name, schema_name FROM duckdb_columns() "
+    f"WHERE column_name IN ('manifest', 'table_name') AND table_name = {quote_text(OLD_MANIFESTS)}"
+)
+"""Where releases of an older version have their manifests, beside their rows."""
+
+
+def check_original(source: Any, opened: Source) -> None:
+    """Refuse what is read from a release."""
+    if guarded(opened.where, lambda: _is_arrow_release(source) or _reads_release(opened.relation)):
+        raise SourceError(
+            f"{opened.where} is a release: its values would be perturbed a second time, and answers would be wrong. "
+            "Publish from the original."
+        )
+
+
+def _is_arrow_release(source: Any) -> bool:
+    if not isinstance(source, pa.Table | pa.RecordBatch | pa.RecordBatchReader | pads.Dataset):
+        return False
+    fragments = list(source.get_fragments()) if isinstance(source, pads.Dataset) else []
+    files = [fragment.metadata for fragment in fragments if isinstance(fragment, pads.ParquetFileFragment)]
+    found = [source.schema.metadata, *(f.physical_schema.metadata for f in fragments), *(f.metadata for f in files)]
+    marks = {METADATA_KEY.encode(), RELEASE_KEY.encode()}
+    return any(not marks.isdisjoint(metadata or {}) for metadata in found)
+
+
+def _reads_release(relation: duckdb.DuckDBPyRelation) -> bool:
+    def rows(query: str) -> list[tuple[Any, ...]]:
+        found = relation.query(_SOURCE, query)
+        return [] if found is None else found.fetchall()
+
+    stored = set(rows(_STORED))
+    for database, schema in rows(_OLD):
+        place = f"{quote_name(database)}.{quote_name(schema)}.{quote_name(OLD_MANIFESTS)}"
+        names = rows(f"SELECT lower(table_name) FROM {place}")
+        stored |= {(database.casefold(), schema.casefold(), name) for (name,) in names}
+    tables = set(_tables(json.loads(rows(f"EXPLAIN (FORMAT JSON) FROM {_SOURCE}")[0][1])))
+    if tables & {".".join(place) for place in stored}:
+        return True
+    definitions = rows(_DEFINITIONS)
+    words, files = _text(relation.sql_query(), [(name, text or "") for _, _, name, text, _ in definitions])
+    views = {(*place, name) for *place, name, _, is_view in definitions if is_view} & stored
+    if {(schema, ".", name) for _, schema, name in views} & set(zip(words, words[1:], words[2:], strict=False)):
+        return True
+    return any(_is_parquet_release(name) for name in files)
+
+
+def _tables(plan: list[dict[str, Any]]) -> Iterator[str]:
+    """The stored tables that a plan reads, with database and schema, in lower case."""
+    for step in plan:
+        if "Table" in step["extra_info"]:
+            yield step["extra_info"]["Table"].casefold()
+        yield from _tables(step["children"])
+
+
+def _text(sql: str, definitions: list[tuple[str, str]]) -> tuple[list[str], set[str]]:
+    """The words of a query and of all views and macros that it comes to, and those of them that may be files."""
+    words: list[str] = []
+    names: set[str] = set()
+    texts = [sql]
+    while texts:
+        tokens = tokens_of(texts.pop()) or []
+        found = {token.text.casefold() for token in tokens}
+        words += ["", *(token.text.casefold() for token in tokens)]
+        names |= {token.text for token in tokens if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER)}
+        texts += [text for name, text in definitions if name in found]
+        definitions = [(name, text) for name, text in definitions if name not in found]
+    return words, names
+
+
+def _is_parquet_release(name: str) -> bool:
+    """Whether one of the files of a name or pattern is a release, also one that has lost its manifest."""
+    if ".parq" not in name.casefold() and not name.casefold().endswith(".pq") and "*" not in name:
+        return False
+    if "://" in name:
+        return False
+    with connection() as own:
+        try:
+            files = [Path(file) for (file,) in own.execute("SELECT file FROM glob(?)", [name]).fetchall()]
+            key = f"SELECT count(*) FROM parquet_kv_metadata(?) WHERE key = encode({quote_text(METADATA_KEY)})"
+            return any(is_sealed(file) for file in files) or bool(own.execute(key, [name]).fetchall()[0][0])
+        except (duckdb.Error, OSError):
+            return False  # no file, or none of Parquet: whoever reads it says what is wrong
