@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +77,7 @@ class Operator:
         """c_k = E[prod(y_i - rho)] over an itemset of k items that is in the basket; zero where it cannot be."""
         if items > self.size:
             return 0.0
-        return float(np.array(self.keep) @ kept_products(self.size, items, np.array([self.rho]))[0])
+        return _contrast(self.rho, self.keep, items)
 
     def weights(self, items: int) -> Array:
         """What a row adds to the support of an itemset of k items, by how many of them are seen; shape (k + 1,).
@@ -111,6 +111,11 @@ class Operator:
                 ways = math.comb(held, q) * math.comb(self.size - held, count - q) / math.comb(self.size, count)
                 result[q] += probability * ways
         return result
+
+
+@lru_cache(maxsize=4096)
+def _contrast(rho: float, keep: tuple[float, ...], items: int) -> float:
+    return float(np.array(keep) @ kept_products(len(keep) - 1, items, np.array([rho]))[0])
 
 
 def default_probabilities(size: int, rho: Array) -> Array:

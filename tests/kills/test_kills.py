@@ -11,15 +11,16 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the process that is killed imports it as `kills`, and so do we
 
 from kills.enumerating import Enumeration, Point
-from kills.points import AFTER, ALL, BEFORE, FULL, INTERRUPT, OTHERS, SELF, TORN, Server, compiled
+from kills.points import AFTER, ALL, BEFORE, FULL, OTHERS, SELF, TORN, Server, compiled
 
+KEY = "a key"
 NEW = "a fresh key, a new database"
 REPLACED = "a Parquet file replaced"
 
 # Scenario, the change of a file (1 is the publisher's, 0 the writer's), which of these, what happens, and to whom.
 SEEN_BY_ALL = [
-    (NEW, "1 write /.a.key.", 0, TORN, ALL),
-    (NEW, "1 unlink /.a.key.", 0, BEFORE, SELF),
+    (KEY, "1 write /.a.key.", 0, TORN, ALL),
+    (KEY, "1 unlink /.a.key.", 0, BEFORE, SELF),
     (NEW, "1 write /a.key.ledger", 0, FULL, ALL),
     (NEW, "1 rename /r.duckdb", 0, AFTER, ALL),
 ]
@@ -27,33 +28,25 @@ SEEN_BY_SHIM = [
     (REPLACED, "0 write /.r.parquet.", -1, TORN, ALL),
     (REPLACED, "0 write /.r.parquet.", -3, BEFORE, SELF),
     (REPLACED, "0 write /.r.parquet.", -2, BEFORE, OTHERS),
-    (REPLACED, "0 write /.r.parquet.", -4, INTERRUPT, ALL),
 ]
 
 
 @pytest.fixture(scope="module")
-def shimmed(tmp_path_factory):
-    space = tmp_path_factory.mktemp("shimmed")
-    shim = compiled(space)
-    if shim is None:
-        pytest.skip("no C compiler for the shim that sees the writes of every process; hooks in Python stand in for it")
-    with Server(shim, space) as server:
-        yield Sample(Enumeration(server, space))
-
-
-@pytest.fixture(scope="module")
-def hooked(tmp_path_factory):
+def sample(tmp_path_factory):
+    """Under the shim where there is a C compiler, else under hooks in Python, which see the publisher alone."""
     if not Path("/proc/self/fd").exists() or not hasattr(os, "fork"):
-        pytest.skip("the hooks ask the Linux kernel which file a descriptor means")
-    space = tmp_path_factory.mktemp("hooked")
-    with Server(None, space) as server:
-        yield Sample(Enumeration(server, space))
+        pytest.skip("shim and hooks ask the Linux kernel which file a descriptor means")
+    space = tmp_path_factory.mktemp("kills")
+    shim = compiled(space)
+    with Server(shim, space) as server:
+        yield Sample(Enumeration(server, space), shimmed=shim is not None)
 
 
 class Sample:
     """Points by what is changed there, for their numbers differ from one version to the next."""
 
-    def __init__(self, enumeration):
+    def __init__(self, enumeration, *, shimmed):
+        self.shimmed = shimmed
         self._enumeration = enumeration
         self._changes = {}
 
@@ -65,13 +58,15 @@ class Sample:
         return self._enumeration.strike(Point(scenario, at, how, who, lines[at - 1]))
 
 
-def test_what_every_process_does_to_files(shimmed):
-    """Kills of the writer, of its owner and of both, and an interrupt, while the writer writes."""
-    for point in SEEN_BY_SHIM:
-        shimmed.strike(*point)
-
-
-def test_what_the_publisher_does_to_files(hooked):
+def test_what_the_publisher_does_to_files(sample):
     """The key and the ledger, and the renaming between the ledger's two lines."""
     for point in SEEN_BY_ALL:
-        hooked.strike(*point)
+        sample.strike(*point)
+
+
+def test_what_the_writer_does_to_files(sample):
+    """Kills of the writer, of its owner and of both, while the writer writes."""
+    if not sample.shimmed:
+        pytest.skip("no C compiler (cc or gcc) for the shim that sees the writes of every process")
+    for point in SEEN_BY_SHIM:
+        sample.strike(*point)
