@@ -1,7 +1,8 @@
 """Originals are in no file that publishing writes: not in a release, not in one that lies aside, not in a log.
 
 DuckDB writes whole blocks, and what its memory held before stands behind the last value of one: where the process that
-reads originals wrote the release too, one publication in six or seven at this size left some there.
+reads originals wrote the release too, about one publication in four that added a table at this size left some there,
+and one in nine of the others. Those of the test below together did so in six trials of six.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ppdm_sql.publishing import publish
 from .conftest import files_in
 
 ROWS = 400_000
-ROUNDS = 5
+ROUNDS = 2
 MARK = b"CANARY"
 WAGES = [123_456.789001 + k / 1_000_000 for k in range(7)]
 WORDS = [f"word number {i} of the list" for i in range(300)]
@@ -121,11 +122,12 @@ def test_no_original_in_any_file(source, tmp_path):
         to, more = folder / f"r{turn}.duckdb", {"progress": False}
         with Kept(folder, copies) as kept:
             publish(source, POLICY, to=to, key=os.urandom(32), **more)
-            publish(source, POLICY | {"table": "u"}, to=to, key=os.urandom(32), **more)
+            for table in ("u", "v", "w"):
+                publish(source, POLICY | {"table": table}, to=to, key=os.urandom(32), **more)
             publish(source, POLICY, to=to, key=os.urandom(32), replace=True, **more)
             with ppdm_sql.connect() as con:
                 con.execute(f"SET ppdm_key = '{key}'")
-                con.execute(f"CREATE PERTURBED TABLE v TO '{to}' AS FROM '{source}' {IN_SQL}")
+                con.execute(f"CREATE PERTURBED TABLE x TO '{to}' AS FROM '{source}' {IN_SQL}")
         assert any(name.endswith(".tmp") for name in kept.names())
         found += canaries(folder, copies)
         for path in (*folder.iterdir(), *copies.iterdir()):
