@@ -28,6 +28,7 @@ from ppdm_sql.publishing.statements import (
     ShowPerturbed,
     split_publishing,
 )
+from ppdm_sql.query.execute.answer import relation
 from ppdm_sql.relation import Guard, Relation, plain_or_same, stored
 from ppdm_sql.released import Released
 from ppdm_sql.results import Results
@@ -330,9 +331,9 @@ class Connection(Results, Released):
         """Run what stands in a query's place; what DuckDB finds wrong with it is wrong with the query."""
         assert statement.rewritten is not None
         try:
-            if statement.groups is None:
+            if not statement.groups:
                 return self._run(statement, run)
-            name, groups = statement.groups
+            name, groups = relation(statement.groups)
             answer = self._con.from_arrow(groups).query(name, statement.rewritten)
             assert answer is not None
             return answer if run == self._con.sql else run(self._limited(answer.sql_query(), None))

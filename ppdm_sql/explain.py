@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from ppdm_sql.answers import statements
 from ppdm_sql.channels.cells import Cell, total_weight
 from ppdm_sql.policy.binding import BoundColumn, OwnColumn
 from ppdm_sql.policy.noise import NoisyColumn
-from ppdm_sql.ranges import layout_of
+from ppdm_sql.query.execute.answer import statements
+from ppdm_sql.query.execute.ranges import layout_of
 from ppdm_sql.reconstruct.deconvolution import BIN
 from ppdm_sql.rewrite.plan import Plan
 from ppdm_sql.rewrite.planned_axis import BasketAxis, JointAxis, PlannedAxis

@@ -7,10 +7,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import pyarrow as pa
 from sqlglot import exp
 
-from ppdm_sql.answers import GROUPS, answer, sized, together
 from ppdm_sql.engines.embedded import EmbeddedEngine
 from ppdm_sql.engines.listings import listed, listed_text
 from ppdm_sql.engines.long_lists import put_back, take_out
@@ -18,6 +16,7 @@ from ppdm_sql.errors import QueryError, Unsupported
 from ppdm_sql.joined import Joined
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.policy.small_domains import SmallDomainColumn
+from ppdm_sql.query.execute.answer import GROUPS, Groups, answer, put_together, sized
 from ppdm_sql.rewrite.group_counting import mark_groups, refuse_counted_groups
 from ppdm_sql.rewrite.grouping_sets import each_set
 from ppdm_sql.rewrite.inline import Tables, inline
@@ -54,14 +53,14 @@ GENERATED = ("ppdm_scan", "ppdm_groups", "ppdm_sloped", "ppdm_rows", "ppdm_parts
 class Statement:
     """`rewritten` runs in the place of `sql`, or None where `sql` runs as it is; `why` says which case it is.
 
-    `renamed` runs in the place of `sql`, with its parameters, where only names of releases differ. `groups` is the
-    relation of reconstructed groups that it reads, and its name.
+    `renamed` runs in the place of `sql`, with its parameters, where only names of releases differ. `groups` are
+    the relations of groups that it reads, each reconstructed when it runs.
     """
 
     sql: str
     why: str
     rewritten: str | None = None
-    groups: tuple[str, pa.Table] | None = None
+    groups: tuple[Groups, ...] = ()
     plans: tuple[Plan, ...] = ()
     reads_only: bool = False
     tree: exp.Expr | None = None
@@ -114,7 +113,7 @@ class _Rewriting:
     def __init__(self, engine: EmbeddedEngine, session: Session, as_is: Statement, settings: Settings) -> None:
         self.engine, self.session, self.as_is, self.settings = engine, session, as_is, settings
         self.plans: list[Plan] = []
-        self.groups: dict[str, pa.Table] = {}
+        self.groups: list[Groups] = []
         self.rows = False
 
     def of(self, tree: exp.Expr) -> Statement:
@@ -137,9 +136,9 @@ class _Rewriting:
             why = "no perturbed column takes part: the answer is exact"
         elif tree == before:
             return replace(self.as_is, why=why)
-        groups = together(tree, self.groups)
+        put_together(tree, self.groups)
         text = tree.sql(dialect=self.engine.dialect, copy=False)
-        return Statement(self.as_is.sql, why, text, groups, tuple(self.plans), reads_only=True, tree=tree)
+        return Statement(self.as_is.sql, why, text, tuple(self.groups), tuple(self.plans), reads_only=True, tree=tree)
 
     def select(self, select: exp.Select, outermost: bool) -> exp.Select:
         """What stands in the place of one SELECT that reads a release: itself, where it is exact or reads rows."""
@@ -194,7 +193,7 @@ class _Rewriting:
         name = f"{GROUPS}{len(self.groups)}"
         found = answer(engine, plans, name)
         if found.groups is not None:
-            self.groups[name] = found.groups
+            self.groups.append(found.groups)
         self.plans += plans
         found.statement.meta[ANSWERED] = select
         mark_groups(collected[0], found.statement)

@@ -9,8 +9,8 @@ import pytest
 from keys import write_key
 
 import ppdm_sql
-from ppdm_sql import answers
 from ppdm_sql.publishing.release import publish
+from ppdm_sql.query.execute import answer
 
 GROUPS = 30_000
 ROWS = 3 * GROUPS
@@ -69,14 +69,14 @@ def numbers(con, sql):
 def test_the_plan_for_many_groups_gives_the_same_numbers(con, monkeypatch, key, items):
     sql = f"SELECT {key}, {items} FROM visits WHERE age < 40 AND hours > 10 GROUP BY {key} ORDER BY {key}"
     found = numbers(con, sql)
-    monkeypatch.setattr(answers, "MANY_GROUPS", 10**9)
+    monkeypatch.setattr(answer, "MANY_GROUPS", 10**9)
     np.testing.assert_allclose(found, numbers(con, sql), rtol=1e-4, atol=1e-4)
 
 
 def test_one_sum_of_weights_stands_for_four_counts(con, monkeypatch):
     assert "COUNT_IF" not in con.explain(COUNTED)
     assert "COUNT_IF" in con.explain(COUNTED.replace("house", "part"))
-    monkeypatch.setattr(answers, "MANY_GROUPS", 10**9)
+    monkeypatch.setattr(answer, "MANY_GROUPS", 10**9)
     assert "COUNT_IF" in con.explain(COUNTED)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,8 @@ from rewrite.case_files import Case, read_cases
 
 import ppdm_sql
 from ppdm_sql.connection import Connection
-from ppdm_sql.errors import PpdmError, Unsupported
+from ppdm_sql.engines.embedded import EmbeddedEngine
+from ppdm_sql.errors import PpdmError, QueryError, Unsupported
 from ppdm_sql.rewrite.parse import parse
 
 CASES = read_cases()
@@ -140,6 +142,26 @@ def test_rewriting_leaves_the_input_alone_and_gives_sql_that_parses(case, half):
     assert "SQL:" in text
     for statement in text.split("SQL:\n")[1:]:
         assert parse(statement.split("\n\npart")[0]) is not None
+
+
+@pytest.mark.parametrize("case", ACCEPTED, ids=named)
+def test_what_only_explains_or_compiles_reads_no_rows(case, half, monkeypatch):
+    def reads(self: EmbeddedEngine, statement: object, tables: object = None) -> None:
+        raise AssertionError(f"it runs {statement}")
+
+    half.execute("RESET ppdm_method")
+    monkeypatch.setattr(EmbeddedEngine, "table", reads)
+    for settings in ("SET ppdm_method = 'bayes'", "RESET ppdm_method", "SET ppdm_errors = 'columns'"):
+        half.execute(settings)
+        try:
+            assert "SQL:" in half.explain(case.sql)
+        except Unsupported as refusal:
+            assert "'bayes'" in settings, refusal
+    half.execute("RESET ppdm_errors")
+    with contextlib.suppress(Unsupported):
+        assert half.compile(case.sql, dialect="spark")
+    with pytest.raises(QueryError, match="executemany is for statements that change tables"):
+        half.executemany(case.sql, [[]])
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.expect], ids=named)

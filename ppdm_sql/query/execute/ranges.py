@@ -27,6 +27,7 @@ from ppdm_sql.reconstruct.deconvolution import (
 from ppdm_sql.rewrite.aggregates import native_name
 from ppdm_sql.rewrite.domain_groups import possible_cells
 from ppdm_sql.rewrite.formula import target_tensor
+from ppdm_sql.rewrite.noisy_ranges import DECONVOLUTION
 from ppdm_sql.rewrite.plan import Plan
 from ppdm_sql.rewrite.planned_axis import PlannedAxis
 from ppdm_sql.rewrite.range_widths import check_widths, outcomes_of
@@ -98,8 +99,25 @@ def range_scan(plan: Plan) -> exp.Select:
     )
 
 
-def reconstruct_ranges(engine: Engine, plan: Plan) -> pa.Table:
-    """Every group with its counts and their covariances, under the names the outer SELECT reads."""
+class Ranges:
+    """Deconvolution, of each group and exact state by itself."""
+
+    def applies(self, plan: Plan) -> bool:
+        """Where there are conditions on a column with noise, or groups of one."""
+        return plan.method == DECONVOLUTION
+
+    def statements(self, plan: Plan) -> list[exp.Expr]:
+        """The count of noisy numbers, where no range is too narrow."""
+        check_widths(plan)
+        return [range_scan(plan)]
+
+    def run(self, engine: Engine, plan: Plan) -> pa.Table:
+        """Every group with its counts and their covariances."""
+        found = _reconstructed(engine, plan)
+        return found.slice(0, 0) if plan.empty else found
+
+
+def _reconstructed(engine: Engine, plan: Plan) -> pa.Table:
     axis = plan.noisy_axis
     assert axis is not None
     check_widths(plan)

@@ -9,13 +9,14 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from sqlglot import exp
 
 from ppdm_sql.channels.axis import Axis
 from ppdm_sql.engines.base import Engine
 from ppdm_sql.errors import Unsupported
-from ppdm_sql.group_spread import MAX_ENTRIES, Spread
-from ppdm_sql.group_tensors import Outcomes, Scanned
-from ppdm_sql.own_spread import OwnSpread
+from ppdm_sql.query.execute.group_tensors import Outcomes, Scanned
+from ppdm_sql.query.execute.group_variance import MAX_ENTRIES, GroupVariance
+from ppdm_sql.query.execute.own_value_variance import OwnValueVariance
 from ppdm_sql.reconstruct import bayes_errors, invert, solve
 from ppdm_sql.rewrite.aggregates import native_name
 from ppdm_sql.rewrite.domain_groups import (
@@ -34,8 +35,26 @@ from ppdm_sql.rewrite.states import GROUP, MAX_STATES, axes_of_answer, group_sta
 Array = npt.NDArray[np.float64]
 
 
-def reconstruct_domain_groups(engine: Engine, plan: Plan) -> pa.Table:
-    """Every group with its totals and their covariances, under the names the outer SELECT reads."""
+class DomainGroups:
+    """From the counted cells of the columns that rows are grouped by, or whose distribution is read off the release."""
+
+    def applies(self, plan: Plan) -> bool:
+        """Where cells have to be told apart."""
+        return bool(plan.key_axes)
+
+    def statements(self, plan: Plan) -> list[exp.Expr]:
+        """The count, or the sums, of each combination of cells, where there are not too many."""
+        _check_size(plan)
+        others = tuple(axis for axis in axes_of_answer(plan) if axis not in plan.key_axes)
+        return [state_scan(plan, others) if plan.method == "bayes" else group_scan(plan).statement]
+
+    def run(self, engine: Engine, plan: Plan) -> pa.Table:
+        """Every group with its totals and their covariances."""
+        found = _reconstructed(engine, plan)
+        return found.slice(0, 0) if plan.empty and not plan.query.labels else found
+
+
+def _reconstructed(engine: Engine, plan: Plan) -> pa.Table:
     _check_size(plan)
     outcomes = _outcomes(plan)
     by = _by_bayes if plan.method == "bayes" else _by_inversion
@@ -134,7 +153,7 @@ def _by_inversion(engine: Engine, plan: Plan, outcomes: Outcomes) -> tuple[Scann
     results = {estimate_name(i): totals[i] for i in plan.query.answered}
     if plan.query.squares and plan.own_axes:
         released = engine.table(whole_scan(plan), numbered_cells(plan))
-        own = OwnSpread(
+        own = OwnValueVariance(
             [plan.axes[axis] for axis in plan.key_axes],
             Scanned(released, shape, 1).tensor("ppdm_n0")[0],
             outcomes.of_cell,
@@ -145,7 +164,7 @@ def _by_inversion(engine: Engine, plan: Plan, outcomes: Outcomes) -> tuple[Scann
             pair = (scan.branches[one], scan.branches[other])
             results[covariance_name(one, other)] = own.covariance(*pair, sums, products, totals[square])
     elif plan.query.squares:
-        spread = Spread(scanned, axes, outcomes, scan.products)
+        spread = GroupVariance(scanned, axes, outcomes, scan.products)
         for (one, other), square in plan.query.squares.items():
             observed = spread.of(scan.branches[one], scan.branches[other])
             results[covariance_name(one, other)] = observed - totals[square]

@@ -37,7 +37,7 @@ MAX_ENTRIES = 16_000_000
 _NOTHING = 1e-11  # of the terms that cancel: what is left of an exact zero
 
 
-class OwnSpread:
+class OwnValueVariance:
     """Covariances of totals; tensors have the shape (exact groups, outcomes, cells of each axis ..)."""
 
     def __init__(self, planned: Sequence[PlannedAxis], whole: Array, of_cell: Sequence[npt.NDArray[np.int64]]) -> None:

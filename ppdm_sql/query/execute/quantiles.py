@@ -16,13 +16,13 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
-from ppdm_sql.distributions import numbered_cells
 from ppdm_sql.engines.base import Engine
 from ppdm_sql.errors import Unsupported
-from ppdm_sql.group_tensors import Scanned
 from ppdm_sql.policy.binding import BoundColumn, OwnColumn
 from ppdm_sql.policy.domain import Grid
-from ppdm_sql.quantile_bins import Binned, Bins
+from ppdm_sql.query.execute.domain_groups import numbered_cells
+from ppdm_sql.query.execute.group_tensors import Scanned
+from ppdm_sql.query.execute.quantile_bins import Binned, Bins
 from ppdm_sql.reconstruct import invert, invert_adjoint
 from ppdm_sql.reconstruct.inversion import Array
 from ppdm_sql.reconstruct.quantile import Found, Variance, quantile
@@ -64,10 +64,26 @@ class _Distribution:
     large: npt.NDArray[np.object_] | None = None
 
 
-def add_quantiles(engine: Engine, plan: Plan, groups: pa.Table) -> pa.Table:
-    """The groups of a plan with their quantiles, and the ends and errors of these, as further columns."""
+class Quantiles:
+    """By inversion, and further scans of what the quantiles lie among."""
+
+    def applies(self, plan: Plan) -> bool:
+        """Where a query asks for any."""
+        return bool(plan.query.quantiles)
+
+    def statements(self, plan: Plan) -> list[exp.Expr]:
+        """What gives the groups and their totals; how often a distribution is looked at depends on what is found."""
+        _check_own(plan)
+        return [groups_select(plan)]
+
+    def run(self, engine: Engine, plan: Plan) -> pa.Table:
+        """The groups with their quantiles, and the ends and errors of these, as further columns."""
+        _check_own(plan)
+        return _with_quantiles(engine, plan, engine.table(groups_select(plan)))
+
+
+def _with_quantiles(engine: Engine, plan: Plan, groups: pa.Table) -> pa.Table:
     query = plan.query
-    _check_own(plan)
     deviations = NormalDist().inv_cdf(0.5 + query.settings.confidence / 2)
     keys = [groups.column(key_name(i)).to_pylist() for i in query.present_keys]
     rows = list(zip(*keys, strict=True)) if keys else [()] * groups.num_rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyarrow as pa
+from sqlglot import exp
 
 from ppdm_sql.engines.base import Engine
 from ppdm_sql.errors import Unsupported
@@ -22,15 +23,34 @@ def item_axis(plan: Plan) -> BasketAxis | None:
     return next((axis for axis in axes if isinstance(axis, BasketAxis)), None)
 
 
-def reconstruct_item_groups(engine: Engine, plan: Plan, axis: BasketAxis) -> pa.Table:
-    """Every group with its totals and their covariances, under the names the outer SELECT reads."""
-    code = axis.basket.code
-    if code is not None and plan.query.manifest.rows * axis.basket.items.size * code.bits > MAX_SEED_BITS:
-        raise Unsupported(
-            f"Unsupported: each of {plan.query.manifest.rows:,} seeds would be asked for each of "
-            f"{axis.basket.items.size:,} items. Ask for single items, list_contains({axis.basket.name}, ..)."
-        )
-    return engine.table(item_statement(plan, axis), {ITEMS: _items(axis.basket)})
+class ItemGroups:
+    """All items at once, by one sum of weights each."""
+
+    def applies(self, plan: Plan) -> bool:
+        """Where a query groups by the items of baskets."""
+        return item_axis(plan) is not None
+
+    def statements(self, plan: Plan) -> list[exp.Expr]:
+        """The one, where there are not too many seeds to look at."""
+        axis = _item_axis(plan)
+        code = axis.basket.code
+        if code is not None and plan.query.manifest.rows * axis.basket.items.size * code.bits > MAX_SEED_BITS:
+            raise Unsupported(
+                f"Unsupported: each of {plan.query.manifest.rows:,} seeds would be asked for each of "
+                f"{axis.basket.items.size:,} items. Ask for single items, list_contains({axis.basket.name}, ..)."
+            )
+        return [item_statement(plan, axis)]
+
+    def run(self, engine: Engine, plan: Plan) -> pa.Table:
+        """Every group with its totals and their covariances."""
+        [statement] = self.statements(plan)
+        return engine.table(statement, {ITEMS: _items(_item_axis(plan).basket)})
+
+
+def _item_axis(plan: Plan) -> BasketAxis:
+    axis = item_axis(plan)
+    assert axis is not None
+    return axis
 
 
 def _items(basket: BasketColumn) -> pa.Table:

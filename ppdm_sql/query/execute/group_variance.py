@@ -8,7 +8,7 @@ import numpy as np
 
 from ppdm_sql.channels.axis import Axis
 from ppdm_sql.errors import Unsupported
-from ppdm_sql.group_tensors import Outcomes, Scanned
+from ppdm_sql.query.execute.group_tensors import Outcomes, Scanned
 from ppdm_sql.reconstruct.inversion import Array
 from ppdm_sql.rewrite.domain_groups import (
     Branch,
@@ -18,7 +18,7 @@ MAX_ENTRIES = 4_000_000
 """Groups times cells beyond which error bars would take too much memory."""
 
 
-class Spread:
+class GroupVariance:
     """Sums over rows of products of weights, from what a row in each observed cell adds to each group."""
 
     def __init__(

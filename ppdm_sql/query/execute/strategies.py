@@ -1,0 +1,59 @@
+"""The ways to reconstruct groups, in the order they are tried: the first that applies to a plan is taken."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from sqlglot import exp
+
+from ppdm_sql.engines.base import Engine
+from ppdm_sql.query.execute.bayes_groups import BayesGroups
+from ppdm_sql.query.execute.domain_groups import DomainGroups
+from ppdm_sql.query.execute.inverted_groups import InvertedGroups
+from ppdm_sql.query.execute.item_groups import ItemGroups
+from ppdm_sql.query.execute.quantiles import Quantiles
+from ppdm_sql.query.execute.ranges import Ranges
+from ppdm_sql.query.execute.strategy import Strategy
+from ppdm_sql.rewrite.parts import PARTS, added
+from ppdm_sql.rewrite.plan import Plan
+
+
+class AddedParts:
+    """Each part of a plan by a strategy of its own, and their groups added up."""
+
+    def applies(self, plan: Plan) -> bool:
+        """Unions, and tables in parts."""
+        return bool(plan.parts)
+
+    def statements(self, plan: Plan) -> list[exp.Expr]:
+        """Those of the parts."""
+        return [statement for part in plan.parts for statement in strategy_of(part).statements(part)]
+
+    def run(self, engine: Engine, plan: Plan) -> pa.Table:
+        """The groups of all parts, added up where they have the same keys."""
+        tables = [strategy_of(part).run(engine, part) for part in plan.parts]
+        below = pa.concat_tables([_decoded(table) for table in tables], promote_options="permissive")
+        return engine.table(added(plan, exp.to_table(PARTS), below.column_names), {PARTS: below})
+
+
+STRATEGIES: tuple[Strategy, ...] = (
+    ItemGroups(),
+    AddedParts(),
+    Ranges(),
+    Quantiles(),
+    DomainGroups(),
+    InvertedGroups(),
+    BayesGroups(),
+)
+
+
+def strategy_of(plan: Plan) -> Strategy:
+    """The one that reconstructs the groups of a plan."""
+    return next(strategy for strategy in STRATEGIES if strategy.applies(plan))
+
+
+def _decoded(table: pa.Table) -> pa.Table:
+    """ENUMs as text: those of two parts may differ."""
+    for place, column in enumerate(table.columns):
+        if pa.types.is_dictionary(column.type):
+            table = table.set_column(place, table.column_names[place], column.cast(column.type.value_type))
+    return table
