@@ -126,13 +126,13 @@ def add_noise(
 def joint_parameters(mechanisms: Sequence[Gaussian]) -> str:
     """Tells columns apart whose noise goes together in another way, in whatever order they are named.
 
-    Ten digits of a weight, for machines may differ in the last bits of a factor.
+    Weights count to the last bit: the same paths under weights that differ a little would give the paths away.
     """
     words: list[str | int] = ["gaussian", len(mechanisms)]
     for i in _order(mechanisms):
         one = mechanisms[i]
         mixed = zip(one.columns, one.weights, strict=True)
-        words += [len(one.columns), *(word for name, w in mixed for word in (name.casefold(), f"{w:.9e}"))]
+        words += [len(one.columns), *(word for name, w in mixed for word in (name.casefold(), float(w).hex()))]
         words += [one.step.units, one.step.scale]
     return digest(*words)
 
