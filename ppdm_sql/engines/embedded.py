@@ -82,9 +82,9 @@ class EmbeddedEngine:
 
     def overlap(self, one: exp.Expr, other: exp.Expr, columns: Sequence[str]) -> bool:
         """Whether some row of one source has the values of a row of another in some columns; in doubt it has."""
-        kinds = [dict(self.columns(source)) for source in (one, other)]
+        kinds = [{name.casefold(): kind for name, kind in self.columns(source)} for source in (one, other)]
         for name in columns:
-            here, there = (found[name] for found in kinds)
+            here, there = (found[name.casefold()] for found in kinds)
             if here.name != there.name and {here.family, there.family} != {"integer"}:
                 return True
         keys = ", ".join(quote_name(name) for name in columns)

@@ -7,6 +7,7 @@ part has a fingerprint of its own, or rows that no other part with its fingerpri
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -92,6 +93,7 @@ def _whole(
         if part.manifest.sealed and (local := _local(file)) is not None:
             check_seal(local)
     first = parts[0].manifest
+    _check_folders([part.file for part in parts], first)
     _check_rows(con, named, paths, parts)
     if len(parts) > 1:
         _check_drawn(named, first)
@@ -111,6 +113,19 @@ def _check_bare(files: Sequence[str]) -> None:
         local = _local(file)
         if local is not None and is_sealed(local):
             raise ReleaseError(f"{file!r} was sealed as a release, and its manifest is missing. {AGAIN}")
+
+
+def _check_folders(files: Sequence[str], manifest: Manifest) -> None:
+    """Refuse folders whose names would be read in place of a column, as DuckDB reads `age=31/part.parquet`."""
+    names = {column.name.casefold() for column in manifest.columns}
+    for file in files:
+        for folder in re.split(r"[/\\]", file)[:-1]:
+            name, equals, _ = folder.partition("=")
+            if equals and name.casefold() in names:
+                raise ReleaseError(
+                    f"{file!r} lies in a folder called {folder!r}, which DuckDB reads in place of the release's column "
+                    f"{name!r}: rename the folder."
+                )
 
 
 def _check_rows(con: duckdb.DuckDBPyConnection, named: str, paths: str, parts: Sequence[Part]) -> None:
