@@ -129,7 +129,7 @@ def relation(column: ColumnAttack) -> str:
         return f"coupled by one key; release {strongest + 1} alone tells all that they tell together.{note}"
     groups = ", ".join("+".join(str(i + 1) for i in group) for group in column.chains)
     sharing = "; those joined by + share a key" if "+" in groups else ""
-    return f"independent copies (releases {groups}{sharing}): where they agree, the value is most likely true.{note}"
+    return f"independent copies (releases {groups}{sharing}): what they tell of a value adds up.{note}"
 
 
 def _percent(share: float) -> float:

@@ -62,6 +62,11 @@ class Policy:
         return tuple(c for c in self.columns if c.mechanism != DROP)
 
     @property
+    def naming(self) -> tuple[str, ...]:
+        """The identity's columns by name: a row has the same coins in whatever order the policy lists them."""
+        return tuple(sorted(self.identity, key=str.casefold))
+
+    @property
     def dropped(self) -> tuple[str, ...]:
         """The columns that are never released."""
         return tuple(c.name for c in self.columns if c.mechanism == DROP)

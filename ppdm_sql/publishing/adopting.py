@@ -195,7 +195,7 @@ def _read(
 def _identity(where: str, opened: Source, policy: Policy) -> list[str]:
     names = {name.casefold(): name for name in opened.names}
     kinds = dict(zip(opened.names, opened.types, strict=True))
-    for name in policy.identity:
+    for name in policy.naming:
         if name.casefold() not in names:
             raise SourceError(f"{where} has no column {name!r}, by which its rows would be known. Add it to the copy.")
     return [naming(names[name.casefold()], kinds[names[name.casefold()]]) for name in policy.identity]

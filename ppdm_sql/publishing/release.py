@@ -105,7 +105,7 @@ def publish(
                 changing, adopted = adopting(perturbers, copies, layout, declared, secret)
                 work = Perturbation(opened.where, layout, changing, secret, declared.table, target.parent)
                 if recorded is not None:  # again at the end, for others may publish meanwhile
-                    named = (declared.identity, secret, _origin(source), adopted, work.coins())
+                    named = (declared.identity, secret, _origin(source), adopted, work.coins(), layout.kinds)
                     foreseen = entry_of(_foreseen(declared, layout, types, level), target, *named)
                     earlier = read_ledger(recorded, beside=foreseen)
                     if not independent:
@@ -123,7 +123,7 @@ def publish(
                 order = layout.order.names(layout.columns)
                 manifest = manifest_of(declared, secret, work.rows, columns, order, level)
                 finished = on_disk(writer.finish(manifest), target)
-                named = (declared.identity, secret, _origin(source), adopted, work.coins())
+                named = (declared.identity, secret, _origin(source), adopted, work.coins(), layout.kinds)
                 entry = entry_of(manifest, target, *named)
                 with recording(recorded, entry, finished, independent=independent):
                     put_in_place(finished, target)
