@@ -30,7 +30,7 @@ def test_two_keys_are_told(run, demo, other):
     done = run("attack", demo.release, other, "--source", demo.source)
     assert (done.code, done.err) == (0, "")
     assert (
-        "age, hours, education, occupation, wage, married, moved: independent copies (releases 1, 2): where" in done.out
+        "age, hours, education, occupation, wage, married, moved: independent copies (releases 1, 2): what" in done.out
     )
 
 
