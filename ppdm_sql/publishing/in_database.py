@@ -26,7 +26,7 @@ from ppdm_sql.publishing.database import (
 from ppdm_sql.publishing.pipeline import Batches
 from ppdm_sql.publishing.query_source import Parameters, Perturbed, perturb_query, relation_of
 from ppdm_sql.publishing.statements import CreatePerturbed
-from ppdm_sql.publishing.writer.hidden import without_hidden
+from ppdm_sql.publishing.writer.hidden import plain_schema, without_hidden
 from ppdm_sql.publishing.writer.ordering import STREAM, released_rows
 from ppdm_sql.publishing.writing import writing
 
@@ -49,7 +49,7 @@ def create_table(
 
 
 def _put(waiting: IO[bytes], schema: pa.Schema, batches: Batches) -> None:
-    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    schema, options = plain_schema(schema), pa.ipc.IpcWriteOptions(compression="lz4")
     with pa.ipc.new_stream(waiting, schema, options=options) as sink:
         for batch in batches:
             whole = pa.RecordBatch.from_arrays([without_hidden(array) for array in batch.columns], schema=schema)
