@@ -104,8 +104,9 @@ class Entry:
 
 
 def ledger_path(key: str | Path) -> Path:
-    """Where the ledger of a key file is."""
+    """Where the ledger of a key file is: beside the file itself, whatever links lead there, for a key has one ledger."""
     path = Path(key)
+    path = path.resolve() if path.is_symlink() else path
     return path.with_name(path.name + ENDING)
 
 
