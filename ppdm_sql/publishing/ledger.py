@@ -104,7 +104,7 @@ class Entry:
 
 
 def ledger_path(key: str | Path) -> Path:
-    """Where the ledger of a key file is: beside the file itself, whatever links lead there, for a key has one ledger."""
+    """Where the ledger of a key file is: beside the file itself, for a key has one, whatever links lead to it."""
     path = Path(key)
     path = path.resolve() if path.is_symlink() else path
     return path.with_name(path.name + ENDING)
