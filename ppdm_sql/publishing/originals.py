@@ -85,7 +85,7 @@ def _reads_release(relation: duckdb.DuckDBPyRelation) -> bool:
     for database, schema in rows(_OLD):
         place = f"{quote_name(database)}.{quote_name(schema)}.{quote_name(OLD_MANIFESTS)}"
         names = rows(f"SELECT lower(table_name) FROM {place}")
-        stored |= {(database.casefold(), schema.casefold(), name) for (name,) in names}
+        stored |= {(database.lower(), schema.lower(), name) for (name,) in names}
     if not stored.isdisjoint(_tables(_steps(_plan(relation)))):
         return True
     definitions = rows(_DEFINITIONS)
@@ -99,7 +99,7 @@ def _reads_release(relation: duckdb.DuckDBPyRelation) -> bool:
 def reads_elsewhere(relation: duckdb.DuckDBPyRelation, database: str) -> bool:
     """Whether a query reads anything but stored tables of one database, and what its text says itself."""
     steps = list(_steps(_plan(relation)))
-    inside = all(name[:1] == (database.casefold(),) for name in _tables(steps))
+    inside = all(name[:1] == (database.lower(),) for name in _tables(steps))
     functions = {step["extra_info"]["Function"] for step in steps if "Function" in step["extra_info"]}
     return not inside or not functions <= _WITHOUT_DATA
 
@@ -121,7 +121,7 @@ def _tables(steps: Iterable[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
     for step in steps:
         if "Table" in step["extra_info"]:
             parts = _PART.findall(step["extra_info"]["Table"])
-            yield tuple((quoted.replace('""', '"') or plain).casefold() for quoted, plain in parts)
+            yield tuple((quoted.replace('""', '"') or plain).lower() for quoted, plain in parts)
 
 
 def _text(sql: str, definitions: list[tuple[str, str]]) -> tuple[list[str], set[str]]:
@@ -131,8 +131,8 @@ def _text(sql: str, definitions: list[tuple[str, str]]) -> tuple[list[str], set[
     texts = [sql]
     while texts:
         tokens = tokens_of(texts.pop()) or []
-        found = {token.text.casefold() for token in tokens}
-        words += ["", *(token.text.casefold() for token in tokens)]
+        found = {token.text.lower() for token in tokens}
+        words += ["", *(token.text.lower() for token in tokens)]
         names |= {token.text for token in tokens if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER)}
         texts += [text for name, text in definitions if name in found]
         definitions = [(name, text) for name, text in definitions if name not in found]
