@@ -108,8 +108,9 @@ class Entry:
 
 
 def ledger_path(key: str | Path) -> Path:
-    """Where the ledger of a key file is."""
+    """Where the ledger of a key file is: beside the file itself, for a key has one, whatever links lead to it."""
     path = Path(key)
+    path = path.resolve() if path.is_symlink() else path
     return path.with_name(path.name + ENDING)
 
 

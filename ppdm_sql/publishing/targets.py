@@ -59,9 +59,9 @@ class Writer(ABC):
 
 
 def check_target(to: str | Path, *, table: str, sources: list[Path]) -> Path:
-    """The target's path if a release may be written there, as far as its name tells."""
-    target = Path(to)
+    """The target's path if a release may be written there, as far as its name tells; of a link, what it leads to."""
     where = f"target {str(to)!r}"
+    target = _followed(Path(to), where)
     if not is_duckdb(target) and target.suffix.lower() != PARQUET_ENDING:
         known = ", ".join((*DUCKDB_ENDINGS, PARQUET_ENDING))
         raise TargetError(f"{where}: a release is a DuckDB or a Parquet file, so its name ends with one of {known}.")
@@ -72,6 +72,16 @@ def check_target(to: str | Path, *, table: str, sources: list[Path]) -> Path:
     if any(_same(target, source) for source in sources):
         raise TargetError(f"{where} is the source itself: a release must not travel with the original. Name another.")
     return target
+
+
+def _followed(path: Path, where: str) -> Path:
+    """What a link leads to, or two publications could hold different locks on one file."""
+    try:
+        if "\0" not in str(path):
+            return path.resolve() if path.is_symlink() else path
+    except (OSError, RuntimeError):  # a link that leads to itself
+        pass
+    raise TargetError(f"{where} is not a path that can be used.")
 
 
 def is_duckdb(target: Path) -> bool:

@@ -43,6 +43,18 @@ def key(tmp_path):
     return tmp_path / "a.key"
 
 
+def test_a_key_has_one_ledger_whatever_links_lead_to_it(key, tmp_path):
+    publish(table(), policy(), to=tmp_path / "r.parquet", key=key)
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "elsewhere" / "link.key"
+    link.symlink_to(key)
+    with pytest.raises(PolicyError, match="was released before by this key"):
+        publish(table(), policy(high=2 * SIZE), to=tmp_path / "other.parquet", key=link)
+    publish(table(), policy(), to=tmp_path / "again.parquet", key=link)
+    assert len(read_ledger(ledger_path(link))) == len(read_ledger(ledger_path(key))) == 2
+    assert [path.name for path in link.parent.iterdir()] == ["link.key"]
+
+
 def test_levels_are_recorded_and_listed(key, tmp_path, capsys):
     for level in ("few", "some"):
         publish(table(), policy(), to=tmp_path / f"{level}.parquet", key=key, level=level)
