@@ -37,12 +37,13 @@ class Tally:
     seen: int = 0
     shares: float = 0.0
 
-    def add(self, agree: Flags, shares: Reals, kept: float) -> None:
-        """Rows that agree with a chance of kept + (1 - kept) * share."""
+    def add(self, agree: Flags, shares: Reals, kept: float, replaced: float) -> None:
+        """Rows that agree with the chance kept + replaced * share."""
+        shared = float(shares.sum())
         self.rows += len(agree)
         self.seen += int(np.count_nonzero(agree))
-        self.shares += float(shares.sum())
-        self.expected = self.rows * kept + (1 - kept) * self.shares
+        self.shares += shared
+        self.expected += len(agree) * kept + replaced * shared
 
     @property
     def chance(self) -> float:
@@ -108,7 +109,7 @@ class Link:
         law, size = self._law, self._law.mechanism.size
         shares = law.mechanism.shares(upper)
         agree = upper == lower
-        self.all.add(agree, shares, self.kept)
+        self.all.add(agree, shares, self.kept, 1 - self.kept)
         parts, count = law.parts(upper), len(self._rows)
         self._rows += np.bincount(parts, minlength=count)
         self._shares += np.bincount(parts, shares, minlength=count)
@@ -193,14 +194,14 @@ class Chain:
         self.rows += len(values[0])
         shares = [self.mechanism.shares(value) for value in values[:-1]]
         for tally, retain, copy in zip(self.originals, self.retentions, values[1:], strict=True):
-            tally.add(copy == values[0], shares[0], retain)
+            tally.add(copy == values[0], shares[0], retain, 1 - retain)
         for link, upper, lower in zip(self.links, values[:-1], values[1:], strict=True):
             link.add(upper, lower)
         for (i, j), (same, lost) in self.past.items():
             kept = values[j - 1] == values[i]
             agree, ratio = values[j] == values[i], self.links[j - 1].kept
-            same.add(agree[kept], shares[i][kept], ratio)
-            lost.add(agree[~kept], shares[i][~kept], 0.0)
+            same.add(agree[kept], shares[i][kept], ratio, 1 - ratio)
+            lost.add(agree[~kept], shares[i][~kept], 0.0, 1 - ratio)
 
 
 def _distance(around: Words, size: int) -> npt.NDArray[np.int64]:
