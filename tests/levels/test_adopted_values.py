@@ -36,7 +36,7 @@ def perturbed(rng, values, retain, size, weights=None):
 
 
 def adopt(original, copies, size, *, retain=0.5, weights=None, nulls="error", ids=None, batch=4_000):
-    """Publish the column beside copies by retention, and let it be checked; NULL is the largest number where it is one."""
+    """Publish the column beside copies by retention, and let it be checked; NULL is the largest number."""
     points = size - 1 if nulls == "value" else size
     grid, kind = Grid(0, 1, points, 0), parse_type("BIGINT")
     column = BoundColumn("x", kind, grid, retain, nulls, "error", weights=None if weights is None else tuple(weights))
@@ -130,8 +130,8 @@ def test_copies_that_are_not_coupled():
     better, worse = perturbed(rng, original, 0.6, 6), perturbed(rng, original, 0.3, 6)
     for copy, level in ((better, 0.6), (worse, 0.3)):
         adopt(original, [(level, copy)], 6)
-    refused(r"copy '0' \(0.6\) and adopted copy '1' \(0.3\).*which is 0.5 where.*not coupled.*Adopt one of them", original,
-            [(0.6, better), (0.3, worse)], 6)  # fmt: skip
+    said = r"copy '0' \(0.6\) and adopted copy '1' \(0.3\).*which is 0.5 where.*not coupled.*Adopt one of them"
+    refused(said, original, [(0.6, better), (0.3, worse)], 6)
 
 
 def test_a_copy_that_knows_more_than_the_one_between():
