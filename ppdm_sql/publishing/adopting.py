@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from ppdm_sql.errors import PolicyError, SourceError
 from ppdm_sql.policy import Policy
+from ppdm_sql.policy.noise import check_noise
 from ppdm_sql.publishing.adopted_copies import Copy, Read, named, read_copy
 from ppdm_sql.publishing.adopted_noise import AdoptingNoise
 from ppdm_sql.publishing.adopted_values import AdoptingColumn
@@ -156,9 +157,9 @@ def _levels(
                 f"{where}: column {column.name!r} has Gaussian noise, and one number for a copy is the retention of "
                 f"its columns. Say of each column what it is, such as {_SAY}, 0.25 being the noise of wage."
             )
-        if noise and not 1e-6 <= level <= 1e6:
-            raise PolicyError(f"{where}: the noise of column {column.name!r} is a number from 1e-6 to 1e6.")
-        if not noise and level >= 1:
+        if noise:
+            check_noise(f"{where}, column {column.name!r}", level)
+        elif level >= 1:
             raise PolicyError(f"{where}: the retention of column {column.name!r} is a number above 0 and below 1.")
     return result
 
