@@ -204,6 +204,16 @@ def test_rows_that_are_gone_and_rows_that_are_new_are_fine():
     adopt(grown, [(0.4, copy)], 6, ids=there)
 
 
+def test_rows_that_were_edited_since_are_left_out_of_the_copy():
+    rng = np.random.default_rng(12)
+    before = originals(rng, 20_000, 6)
+    copy = perturbed(rng, before, 0.4, 6)
+    edited = rng.random(20_000) < 0.1
+    now = np.where(edited, rng.integers(0, 6, 20_000), before)
+    refused("Where originals were edited since, leave their rows out of the copy", now, [(0.4, copy)], 6)
+    adopt(now, [(0.4, copy[~edited])], 6, ids=position_blocks(0, 20_000)[~edited])
+
+
 def test_null_stays_null_where_it_is_kept():
     rng = np.random.default_rng(11)
     original = rng.integers(0, 7, 3_000)  # 6 is NULL
