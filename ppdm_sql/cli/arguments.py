@@ -48,7 +48,8 @@ def _parser() -> Parser:
         action="append",
         default=[],
         metavar="FILE=P",
-        help="a copy released before without this key, and its p",
+        help="a copy released before without this key, and its retention; or FILE=age:0.4,wage:0.25, what each column "
+        "has, a retention or noise",
     )
     publish.add_argument(
         "--independent", action="store_true", help="publish although an earlier release cannot be coupled with this one"

@@ -16,7 +16,7 @@ from ppdm_sql.errors import KeyFileError
 from ppdm_sql.policy import Manifest, Policy, ReleasedColumn, load_policy
 from ppdm_sql.policy.binding import BoundColumn, OwnColumn
 from ppdm_sql.policy.types import parse_type
-from ppdm_sql.publishing.adopting import adopted_pairs, adopting
+from ppdm_sql.publishing.adopting import Declared, adopted_pairs, adopting
 from ppdm_sql.publishing.keyfile import KEY_BYTES, key_in, read_key
 from ppdm_sql.publishing.layout import Layout, lay_out
 from ppdm_sql.publishing.ledger import check_coupled, entry_of, ledger_of, read_ledger, recording
@@ -40,7 +40,7 @@ def publish(
     key: str | Path | bytes,
     level: str | None = None,
     replace: bool = False,
-    adopt: Mapping[Any, float] | Sequence[tuple[Any, float]] = (),
+    adopt: Mapping[Any, Declared] | Sequence[tuple[Any, Declared]] = (),
     independent: bool = False,
     ledger: str | Path | None = None,
     progress: bool | None = None,
@@ -63,8 +63,10 @@ def publish(
     replace
         Put the release in the place of one that is already there.
     adopt
-        Copies that were released before without this key, each with its retention, as a mapping or as pairs: they
-        become levels, with which this release and all later ones are coupled. Name them at every release from now on.
+        Copies that were released before without this key, each with its retention, or with the retention or noise
+        of its columns, ``{"old.parquet": {"age": 0.4, "wage": 0.25}}``; as a mapping or as pairs. They become levels,
+        with which this release and all later ones are coupled: name them at every release from now on. Copies that
+        are not what is said of them are refused.
     independent
         Publish although an earlier release of this key cannot be coupled with this one; `ledger.py` has the rules.
     ledger
@@ -130,7 +132,7 @@ def publish(
     return manifest
 
 
-def _needs(level: str | None, copies: Sequence[tuple[Any, float]], *, independent: bool) -> str | None:
+def _needs(level: str | None, copies: Sequence[tuple[Any, Declared]], *, independent: bool) -> str | None:
     """What cannot be done without knowing what the key has released."""
     if level is not None:
         return f"level {level!r}"

@@ -200,6 +200,7 @@ def test_a_level_that_is_adopted_is_the_copy(key, tmp_path):
 def test_bad_copies(adopt, message, key, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     old_copy(Path("old.parquet"))
+    old_copy(Path("old2.parquet"))
     pq.write_table(pa.table({"z": [1]}), "strange.parquet")
     pq.write_table(pa.table({"x": [1]}), "nameless.parquet")
     pq.write_table(pa.table({"id": [1], "x": [77]}), "outside.parquet")

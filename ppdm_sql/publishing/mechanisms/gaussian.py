@@ -31,11 +31,21 @@ class NoisedColumns(Perturber):
 
     def perturb(self, arrays: Sequence[pa.Array], rows: Rows) -> list[pa.Array]:
         """The released arrays, whose means are taken on the way."""
-        result = [self._noised(i, array, noise, rows) for i, (array, noise) in enumerate(self.noise(arrays, rows))]
-        for i, array in enumerate(result):
+        return self.seen(
+            [self.noised(i, array, noise, rows) for i, (array, noise) in enumerate(self.noise(arrays, rows))]
+        )
+
+    def seen(self, released: list[pa.Array]) -> list[pa.Array]:
+        """What is released, whose means are taken."""
+        for i, array in enumerate(released):
             self._rows[i] += len(array) - array.null_count
             self._sums[i] += pc.sum(array).as_py() or 0.0
-        return result
+        return released
+
+    @property
+    def settled(self) -> NoisedColumns:
+        """Itself, for its covariance is known."""
+        return self
 
     def noise(self, arrays: Sequence[pa.Array], rows: Rows) -> Iterator[tuple[pa.Array, Reals]]:
         """Each column with its noise, before rounding."""
@@ -55,7 +65,8 @@ class NoisedColumns(Perturber):
             found[place] = replace(column, centre=centre)
         return found
 
-    def _noised(self, i: int, array: pa.Array, noise: Reals, rows: Rows) -> pa.Array:
+    def noised(self, i: int, array: pa.Array, noise: Reals, rows: Rows) -> pa.Array:
+        """Column i with its noise, rounded."""
         try:
             return noised(array, noise, self.kernels[i])
         except RowError as error:
@@ -71,7 +82,7 @@ class FromData(Perturber):
 
     def __init__(self, places: Sequence[int], columns: Sequence[NoisyColumn]) -> None:
         super().__init__(places)
-        self._bound = columns
+        self.noisy = tuple(columns)
         self._moments = Moments(len(columns))
         self._noised: NoisedColumns | None = None
 
@@ -81,19 +92,24 @@ class FromData(Perturber):
 
     def looked(self, number: int) -> None:
         """Settle the covariance."""
-        names = " and ".join(repr(column.name) for column in self._bound)
+        names = " and ".join(repr(column.name) for column in self.noisy)
         matrix = self._moments.rounded()
         if matrix is None:
             raise SourceError(
                 f"column {names}: all its values are alike, or fewer than two are known, so that noise relative to "
                 "their spread is none. Declare deviation, or drop the column."
             )
-        self._noised = NoisedColumns(self.columns, mixing(self._bound, matrix.tolist()))
+        self._noised = NoisedColumns(self.columns, mixing(self.noisy, matrix.tolist()))
 
     def perturb(self, arrays: Sequence[pa.Array], rows: Rows) -> list[pa.Array]:
         """Noise added to all of them."""
+        return self.settled.perturb(arrays, rows)
+
+    @property
+    def settled(self) -> NoisedColumns:
+        """The columns with the covariance that was found."""
         assert self._noised is not None
-        return self._noised.perturb(arrays, rows)
+        return self._noised
 
     def coins(self) -> Mapping[int, str]:
         """The covariance, once it is known."""
