@@ -174,7 +174,7 @@ def release_files(path: str) -> list[Path]:
     """The file of a release, or those of a pattern of Parquet files."""
     if "://" in path:
         raise ReleaseError(f"{path!r} is not on this machine, where signatures are made and verified: fetch it first.")
-    if not path.lower().endswith(".parquet"):
+    if not path.lower().endswith(".parquet") or not _PATTERN & set(path):
         return [Path(path).absolute()]
     try:
         with duckdb.connect(":memory:") as con:
