@@ -177,6 +177,7 @@ class Connection(Results, Released):
         self._clock.renew()
         self._quota.renew()
         with as_dbapi():
+            self._session.check_files()
             return self._clock.run(work)
 
     def _limited(self, sql: str, values: Parameters) -> str:

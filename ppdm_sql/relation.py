@@ -184,6 +184,7 @@ class Relation:
     def _timed(self, shown: Callable[[], Any]) -> Any:
         self._guard.clock.renew()
         with as_dbapi():
+            self._guard.session.check_files()
             return self._guard.clock.run(shown)
 
     def __dir__(self) -> Iterable[str]:

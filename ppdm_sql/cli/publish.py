@@ -6,6 +6,7 @@ import argparse
 import re
 from pathlib import Path
 
+from ppdm_sql.engines.signature import signature_path
 from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy import Manifest, Policy, load_policy
 from ppdm_sql.policy.mechanisms import MECHANISMS
@@ -26,11 +27,14 @@ def run(arguments: argparse.Namespace) -> int:
         replace=arguments.replace,
         adopt=[_copy(text) for text in arguments.adopt],
         independent=arguments.independent,
+        sign=arguments.sign,
     )
     print(f"{manifest.table}: {manifest.rows:,} rows published to {arguments.to}")
     print(outcome(manifest, policy))
     made = "made just now" if fresh else "used as it was"
     print(f"key: {arguments.key}, {made}; keep it secret, and use it for every release of this table")
+    if arguments.sign is not None:
+        print(f"signed: {signature_path(Path(arguments.to))}, which goes to everybody with the release")
     return 0
 
 

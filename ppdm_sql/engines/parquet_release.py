@@ -18,6 +18,7 @@ import duckdb
 from ppdm_sql.engines.agreement import SAMPLE, check_columns, check_count, check_sample
 from ppdm_sql.engines.quoting import quote_name, quote_text
 from ppdm_sql.engines.seal import check_seal, is_sealed
+from ppdm_sql.engines.signature import State, state_of
 from ppdm_sql.errors import AGAIN, ReleaseError
 from ppdm_sql.policy.binding import OwnColumn
 from ppdm_sql.policy.manifest import METADATA_KEY, Manifest
@@ -26,10 +27,7 @@ SAMPLED = 8
 """Files of which a sample of rows is looked at."""
 REMEMBERED = 64
 
-State = tuple[tuple[str, int, int, int], ...]
-"""Files and what changes with what they hold: name, node, size, time of the last change."""
-
-_read: OrderedDict[State, Manifest] = OrderedDict()
+_read: OrderedDict[tuple[State, ...], Manifest] = OrderedDict()
 
 
 @dataclass(frozen=True)
@@ -190,15 +188,14 @@ def _check_coins(con: duckdb.DuckDBPyConnection, named: str, parts: Sequence[Par
             )
 
 
-def _state(files: Sequence[str]) -> State | None:
-    """None where a file is none that can be looked at here."""
+def _state(files: Sequence[str]) -> tuple[State, ...] | None:
+    """What tells whether files may have changed; None where a file is none that can be looked at here."""
     result = []
     for file in files:
         local = _local(file)
         if local is None:
             return None
-        found = local.stat()
-        result.append((os.path.realpath(local), found.st_ino, found.st_size, found.st_mtime_ns))
+        result.append(state_of(Path(os.path.realpath(local))))
     return tuple(result)
 
 
