@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,6 +17,11 @@ sys.path.insert(0, str(Path(__file__).parent))  # the tests' own modules, such a
 from beside import RELEASES, exact_tables, partition, partition_policy
 from keys import write_key
 from people import people, policy
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    # A shell that starts a command in the background makes it ignore Ctrl-C, and its children would inherit that, some
+    # of which are tests of what Ctrl-C does.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROWS = 20_000
 Release = Callable[..., Path]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,6 +13,11 @@ from ppdm_sql.policy.model import ColumnPolicy, Policy
 from ppdm_sql.policy.types import SqlType
 
 OTHER_ROWS = "it had other rows or values then, and what replaces a value depends on all of them"
+
+
+def declared_rules(nulls: str, outside: str = "error") -> dict[str, Any]:
+    """The rules of a column for NULL and for what is outside its domain, as far as they are not the usual ones."""
+    return {key: rule for key, rule in (("nulls", nulls), ("outside", outside)) if rule != "error"}
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,10 @@ class Mechanism(ABC):
     @abstractmethod
     def from_json(self, name: str, fields: Fields, sql_type: SqlType) -> PerturbedColumn:
         """The column from a manifest, whose fields are taken one by one; ReleaseError where one is not right."""
+
+    @abstractmethod
+    def declared(self, column: PerturbedColumn, perturbed: Sequence[PerturbedColumn]) -> dict[str, Any]:
+        """What a policy would say of a released column, `mechanism` left out; `perturbed` are all of the release."""
 
     def companions(self, column: PerturbedColumn) -> tuple[str, ...]:
         """The exact columns of whole numbers that a release has beside this one."""

@@ -110,11 +110,15 @@ class NoisyColumn(PerturbedColumn):
             fraction, scale = fraction * 10, scale + 1
         return int(fraction), scale
 
+    def mixed_with(self, other: NoisyColumn) -> float:
+        """The entry of K for two columns."""
+        mine = dict(zip(self.columns, self.weights, strict=True))
+        return math.fsum(mine.get(name, 0.0) * w for name, w in zip(other.columns, other.weights, strict=True))
+
     def shared(self, other: NoisyColumn) -> float:
         """The covariance of the noise of two columns in one row, rounding included for a column with itself."""
-        mine = dict(zip(self.columns, self.weights, strict=True))
-        mixed = math.fsum(mine.get(name, 0.0) * w for name, w in zip(other.columns, other.weights, strict=True))
-        return min(self.noise, other.noise) * mixed + (self.rounding if self.name == other.name else 0.0)
+        rounding = self.rounding if self.name == other.name else 0.0
+        return min(self.noise, other.noise) * self.mixed_with(other) + rounding
 
 
 def check_noise(where: str, value: float) -> float:

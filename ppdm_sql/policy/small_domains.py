@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ppdm_sql.policy.binding import BoundColumn, PerturbedColumn
-from ppdm_sql.policy.domain import Grid, Scalar, Values
-from ppdm_sql.policy.grid_values import grid_value
+from ppdm_sql.policy.domain import Grid, Values
+from ppdm_sql.policy.grid_values import domain_value
 
 
 @dataclass(frozen=True)
@@ -42,11 +42,6 @@ class SmallDomainColumn(PerturbedColumn):
         return tuple(self._bound(part) for part in self.parts)
 
     def _bound(self, part: DomainPart) -> BoundColumn:
-        known = tuple(self._value(place) for place in part.places if place < self.domain.size)
+        known = tuple(domain_value(self.domain, place, self.type) for place in part.places if place < self.domain.size)
         nulls = "value" if len(known) < len(part.places) else "error"
         return BoundColumn(self.name, self.type, Values(known), part.retain, nulls, "error", mechanism=self.mechanism)
-
-    def _value(self, place: int) -> Scalar:
-        if isinstance(self.domain, Values):
-            return self.domain.values[place]
-        return grid_value(self.domain, place, self.type)

@@ -8,8 +8,9 @@ import duckdb
 
 from ppdm_sql.engines.catalog import Catalog
 from ppdm_sql.engines.quoting import quote_name, quote_text
-from ppdm_sql.policy import Manifest, ReleasedColumn
+from ppdm_sql.policy import Manifest, PerturbedColumn, ReleasedColumn
 from ppdm_sql.policy.mechanisms import MECHANISMS
+from ppdm_sql.publishing.clause_text import clause_text
 from ppdm_sql.publishing.views import PREFIX
 
 _TABLES = (
@@ -31,6 +32,7 @@ _COLUMNS = (
     ("epsilon", "DOUBLE"),
     ("nulls", "VARCHAR"),
     ("outside", "VARCHAR"),
+    ("clause", "VARCHAR"),
 )
 
 
@@ -49,7 +51,7 @@ def tables_query(con: duckdb.DuckDBPyConnection, catalog: Catalog) -> str:
 
 def columns_query(manifest: Manifest) -> str:
     """A row for each column of a release."""
-    return _constants(_COLUMNS, [_column(column) for column in manifest.columns])
+    return _constants(_COLUMNS, [_column(column, manifest.perturbed) for column in manifest.columns])
 
 
 def _kind(view: str | None) -> str:
@@ -58,14 +60,15 @@ def _kind(view: str | None) -> str:
     return "view" if PREFIX in view else "file"
 
 
-def _column(column: ReleasedColumn) -> tuple[object, ...]:
+def _column(column: ReleasedColumn, perturbed: Sequence[PerturbedColumn]) -> tuple[object, ...]:
     bound = column.perturbed
     if bound is None:
-        return (column.name, column.type.name, "exact", *[None] * 7)
+        return (column.name, column.type.name, "exact", *[None] * 8)
     public = MECHANISMS[bound.mechanism].describe(bound)
     privacy = (public.retention, public.gamma, public.epsilon)
     rules = (public.nulls, public.outside)
-    return (column.name, column.type.name, bound.mechanism, public.domain, public.size, *privacy, *rules)
+    said = (*rules, clause_text(bound, perturbed))
+    return (column.name, column.type.name, bound.mechanism, public.domain, public.size, *privacy, *said)
 
 
 def _constants(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[object]]) -> str:

@@ -12,8 +12,6 @@ from ppdm_sql.policy.mechanisms import MECHANISMS
 from ppdm_sql.policy.model import NULL_RULES, OUTSIDE_RULES
 from ppdm_sql.publishing.words import Words
 
-_BASKETS = ("MAX_SIZE", "RHO", "COMPRESS", "ITEMSETS")
-_OPTIONS = ("RETAIN", "GAMMA", "EPSILON", "PRIVACY", "DOMAIN", "STEP", "REPLACE", "NULLS", "OUTSIDE", *_BASKETS)
 _KEEPING = ("retain", "gamma", "epsilon", "privacy")
 _MECHANISMS = f"{', '.join(name.upper() for name in MECHANISMS)} or DROP"
 _MOMENTS = (("TIMESTAMP", "WITH", "TIME", "ZONE"), ("TIMESTAMPTZ",), ("TIMESTAMP",), ("DATE",))
@@ -38,22 +36,18 @@ def columns_of(words: Words) -> dict[str, dict[str, Any]]:
 
 def _column(words: Words, where: str, name: str) -> dict[str, Any]:
     body: dict[str, Any] = {"mechanism": words.name(f"a mechanism, {_MECHANISMS}").lower()}
-    steps: list[Any] = []
     while (option := next((each for each in _OPTIONS if words.follows(each)), None)) is not None:
         key, here = option.lower(), words.place
-        if key in body or (steps and key == "step"):
+        if key in body:
             raise QueryError(f"{here}: {option} stands twice for column {name!r}: remove one.")
         words.expect(option)
-        if key == "step":
-            steps.append(_step(words))
-        else:
-            body[key] = _READERS[key](words)
+        body[key] = _READERS[key](words)
     if not (words.follows(",") or words.follows(")")):
-        words.fail(f"one of {', '.join(_OPTIONS)}, a comma or a closing parenthesis")
-    if steps:
+        words.fail(f"one of {', '.join(_options(body['mechanism']))}, a comma or a closing parenthesis")
+    if "step" in body and not _has_step(body["mechanism"]):
         if "domain" not in body:
             raise QueryError(f"{where}: column {name!r} has a STEP and no DOMAIN: write DOMAIN (0 TO 1) STEP 0.01.")
-        body["domain"]["step"] = steps[0]
+        body["domain"]["step"] = body.pop("step")
     if body["mechanism"] == "uniform":
         _check_whole(where, name, body)
     try:
@@ -61,6 +55,19 @@ def _column(words: Words, where: str, name: str) -> dict[str, Any]:
     except PolicyError as error:
         raise PolicyError(f"{where}: {error}") from None
     return body
+
+
+def _has_step(mechanism: str) -> bool:
+    """Whether a STEP is the mechanism's own; else it belongs to the domain."""
+    return mechanism in MECHANISMS and "step" in MECHANISMS[mechanism].keys
+
+
+def _options(mechanism: str) -> list[str]:
+    """The options that a mechanism takes, all of them where there is none of this name."""
+    if mechanism not in MECHANISMS:
+        return list(_OPTIONS)
+    keys = MECHANISMS[mechanism].keys
+    return [option for option in _OPTIONS if option.lower() in keys or (option == "STEP" and "domain" in keys)]
 
 
 def _check_whole(where: str, name: str, body: dict[str, Any]) -> None:
@@ -145,6 +152,23 @@ def _privacy(words: Words) -> dict[str, Any]:
     return {"rho1": low, "rho2": high}
 
 
+def _covariance(words: Words) -> Any:
+    """`INDEPENDENT`, `DATA`, or `(age 225, wage 5000)`: the covariances with these columns, its own among them."""
+    if not words.take("("):
+        return words.choice(("INDEPENDENT", "DATA", "(age 225, ..)")).lower()
+    entries: dict[str, Any] = {}
+    while True:
+        where = words.place
+        name = words.name("the name of a column")
+        if name in entries:
+            raise QueryError(f"{where}: COVARIANCE has {name!r} twice: remove one.")
+        entries[name] = words.number("a covariance, as in (age 225, wage 5000)")
+        if not words.take(","):
+            break
+    words.expect(")")
+    return entries
+
+
 def _number(words: Words) -> Any:
     return words.number("a number")
 
@@ -155,9 +179,15 @@ _READERS: dict[str, Callable[[Words], Any]] = {
     "epsilon": _number,
     "privacy": _privacy,
     "domain": _domain,
+    "step": _step,
     "replace": _replace,
+    "noise": _number,
+    "deviation": _number,
+    "covariance": _covariance,
+    "part": lambda words: words.name("the name of the column that says which part a row is in"),
     **dict.fromkeys(("max_size", "rho", "itemsets"), _number),
     "compress": lambda words: True,
     "nulls": lambda words: words.choice([rule.upper() for rule in NULL_RULES]).lower(),
     "outside": lambda words: words.choice([rule.upper() for rule in OUTSIDE_RULES]).lower(),
 }
+_OPTIONS = tuple(key.upper() for key in _READERS)

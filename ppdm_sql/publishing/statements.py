@@ -9,6 +9,10 @@
                     DOMAIN (low TO high) [STEP 0.01 | STEP '1 hour'] | DOMAIN (value, ..)
                     [NULLS ERROR | KEEP | VALUE] [OUTSIDE ERROR | CLAMP],
              column CUSTOM REPLACE (value weight, ..) RETAIN 0.3,
+             column IDENTITY | SWAP RETAIN 0.3,
+             column GAUSSIAN NOISE 0.5 [DEVIATION 12000 | COVARIANCE DATA | COVARIANCE (column number, ..)] [STEP 0.01],
+             column SMALL_DOMAIN DOMAIN .. PRIVACY (0.1 TO 0.5) [PART name],
+             column SELECT_A_SIZE DOMAIN .. GAMMA 9 MAX_SIZE 10 [RHO 0.1] [COMPRESS [ITEMSETS 3]],
              column DROP, ..)
     [IDENTIFIED BY (column, ..)]
     [ORDERED BY (column, ..) | ORDERED BY SOURCE]

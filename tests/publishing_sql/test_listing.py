@@ -35,13 +35,13 @@ def test_describe(con):
     con.execute(f"CREATE PERTURBED TABLE p AS FROM adult {CLAUSE}")
     found = con.sql("DESCRIBE PERTURBED P")
     assert found.columns == (
-        ["column", "type", "mechanism", "domain", "size", "retention", "gamma", "epsilon", "nulls", "outside"]
+        ["column", "type", "mechanism", "domain", "size", "retention", "gamma", "epsilon", "nulls", "outside", "clause"]
     )
     rows = {row[0]: row[1:] for row in found.fetchall()}
-    assert rows["id"] == ("BIGINT", "exact", *[None] * 7)
+    assert rows["id"] == ("BIGINT", "exact", *[None] * 8)
     assert rows["age"][:5] == ("INTEGER", "uniform", "17 to 90", 74, 0.5)
     assert rows["age"][5:7] == (75.0, math.log(75))
-    assert rows["age"][7:] == ("error", "error")
+    assert rows["age"][7:] == ("error", "error", "age UNIFORM RETAIN 0.5 DOMAIN (17 TO 90)")
     assert rows["wage"][2:4] == ("0 to 50 by 0.25", 201)
     assert rows["pay"][2:4] == ("0 to 99.99 by 0.01", 10_000)
     assert rows["pay"][6] == pytest.approx(2.2)

@@ -6,7 +6,7 @@ A value that is never drawn is true wherever it is seen, so every value of the d
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
@@ -15,6 +15,7 @@ from ppdm_sql.policy.binding import BoundColumn, PerturbedColumn, bind_domain, g
 from ppdm_sql.policy.declared import parse_values
 from ppdm_sql.policy.domain import Grid, Scalar, Values
 from ppdm_sql.policy.fields import Fields
+from ppdm_sql.policy.grid_values import domain_value
 from ppdm_sql.policy.mechanisms.uniform import Uniform
 from ppdm_sql.policy.model import ColumnPolicy, Policy
 from ppdm_sql.policy.retained_words import explain_retained
@@ -98,6 +99,14 @@ class Custom(Uniform):
         if min(weights) <= LEAST_SHARE * math.fsum(weights):
             fields.refuse("weights", "has one that is zero, or next to nothing beside the others")
         return replace(column, weights=weights)
+
+    def declared(self, column: PerturbedColumn, perturbed: Sequence[PerturbedColumn]) -> dict[str, Any]:
+        """As for uniform, and every value with its weight."""
+        assert isinstance(column, BoundColumn) and column.weights is not None
+        values = [domain_value(column.domain, place, column.type) for place in range(column.domain.size)]
+        replace = {"values": values, "weights": list(column.weights[: len(values)])}
+        null = {"null": column.weights[-1]} if column.nulls == "value" else {}
+        return super().declared(column, perturbed) | {"replace": replace | null}
 
     def explain(self, policy: Policy, column: ColumnPolicy, type_name: str | None) -> list[str]:
         """As for uniform, with what is drawn how often."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy.binding import PerturbedColumn
 from ppdm_sql.policy.fields import Fields
-from ppdm_sql.policy.mechanism import Description, Mechanism
+from ppdm_sql.policy.mechanism import Description, Mechanism, declared_rules
 from ppdm_sql.policy.model import ColumnPolicy, Policy
 from ppdm_sql.policy.noise import (
     DATA,
@@ -118,6 +118,18 @@ class Gaussian(Mechanism):
             name, sql_type, noise, step, nulls, covariance, tuple(mixed), tuple(mixed.values()), unit, centre
         )
 
+    def declared(self, column: PerturbedColumn, perturbed: Sequence[PerturbedColumn]) -> dict[str, Any]:
+        """Noise and step, and what the noise is relative to, also where that was read off the originals."""
+        assert isinstance(column, NoisyColumn)
+        body: dict[str, Any] = {"noise": column.noise}
+        if column.covariance.kind == INDEPENDENT:
+            body["deviation"] = _rounded(column.spread)
+        elif column.covariance.kind == DATA:
+            body["covariance"] = DATA
+        else:
+            body["covariance"] = _entries(column, perturbed)
+        return body | {"step": column.step} | declared_rules(column.nulls)
+
     def explain(self, policy: Policy, column: ColumnPolicy, type_name: str | None) -> list[str]:
         """How much noise, what an attacker is left with, and what is disclosed besides."""
         assert isinstance(column, NoisePolicy)
@@ -157,6 +169,18 @@ _FROM_DATA = (
     "its size is read off the originals, rounded to two digits and published: declare it, to disclose nothing and to "
     "publish alike when rows are added"
 )
+
+
+def _entries(column: NoisyColumn, perturbed: Sequence[PerturbedColumn]) -> dict[str, float]:
+    """The covariances of the noise of a column with that of those it goes with, its own first."""
+    others = [c for c in perturbed if isinstance(c, NoisyColumn) and c.covariance.kind == DECLARED]
+    found = {other.name: _rounded(column.mixed_with(other)) for other in (column, *others)}
+    return {name: value for name, value in found.items() if value}
+
+
+def _rounded(value: float) -> float:
+    """Without what a root and its square leave in the last digits; the coins look at ten."""
+    return float(f"{value:.12g}")
 
 
 def _strength(noise: float) -> str:

@@ -6,14 +6,14 @@ domain is declared: the released values are the domain, which says of every valu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy.binding import OwnColumn, PerturbedColumn
 from ppdm_sql.policy.fields import Fields
-from ppdm_sql.policy.mechanism import OTHER_ROWS, Description, Mechanism
+from ppdm_sql.policy.mechanism import OTHER_ROWS, Description, Mechanism, declared_rules
 from ppdm_sql.policy.model import NULL_RULES, ColumnPolicy, Policy
 from ppdm_sql.policy.retention import LEAST_RETENTION, parse_retention
 from ppdm_sql.policy.types import SqlType, parse_type
@@ -77,6 +77,11 @@ class Own(Mechanism):
             fields.refuse("type", "is none whose values can be perturbed")
         retain, nulls = fields.number("retain", LEAST_RETENTION, 1), fields.word("nulls", NULL_RULES)
         return OwnColumn(name, sql_type, retain=retain, nulls=nulls, mechanism=self.name)
+
+    def declared(self, column: PerturbedColumn, perturbed: Sequence[PerturbedColumn]) -> dict[str, Any]:
+        """Retention and NULL rule."""
+        assert isinstance(column, OwnColumn)
+        return {"retain": column.retain} | declared_rules(column.nulls)
 
     def explain(self, policy: Policy, column: ColumnPolicy, type_name: str | None) -> list[str]:
         """What happens, and what is promised: Lemma 1 of the OLAP paper."""

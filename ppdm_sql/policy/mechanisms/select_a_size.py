@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,9 +14,10 @@ from ppdm_sql.policy.basket_column import SELECT_A_SIZE, BasketColumn, SeedCode,
 from ppdm_sql.policy.binding import PerturbedColumn, bind_domain
 from ppdm_sql.policy.declared import parse_domain
 from ppdm_sql.policy.domain import Grid, Values
+from ppdm_sql.policy.domain_declared import declared_domain
 from ppdm_sql.policy.domain_json import domain_from_json, domain_to_json
 from ppdm_sql.policy.fields import Fields, damaged
-from ppdm_sql.policy.mechanism import Description, Mechanism
+from ppdm_sql.policy.mechanism import Description, Mechanism, declared_rules
 from ppdm_sql.policy.model import ColumnPolicy, Policy
 from ppdm_sql.policy.retention import LARGEST_BELOW_ONE, parse_retention
 from ppdm_sql.policy.types import UNKNOWN, SqlType, parse_type
@@ -147,6 +148,21 @@ class SelectASize(Mechanism):
         cut = fields.whole("cut", 0, 2**63)
         fields.word("size_column", (size_column(name),))
         return BasketColumn(name, sql_type, items, item_type, operators, gamma, nulls, code, cut)
+
+    def declared(self, column: PerturbedColumn, perturbed: Sequence[PerturbedColumn]) -> dict[str, Any]:
+        """Items, promise and largest size; rho where it is one for all sizes, and was not left to be chosen by size."""
+        assert isinstance(column, BasketColumn)
+        body: dict[str, Any] = {
+            "gamma": column.gamma,
+            "domain": declared_domain(column.items, column.item_type),
+            "max_size": column.largest,
+        }
+        rho = {operator.rho for operator in column.operators[1:]}  # an empty basket has an operator of its own
+        if len(rho) == 1:
+            body["rho"] = rho.pop()
+        if column.code is not None:
+            body |= {"compress": True, "itemsets": column.code.itemsets}
+        return body | declared_rules(column.nulls)
 
     def companions(self, column: PerturbedColumn) -> tuple[str, ...]:
         """The column that has the number of items."""

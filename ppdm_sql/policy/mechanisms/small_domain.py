@@ -7,16 +7,17 @@ table is at most rho1 gets more likely than rho2 for somebody who knows all shar
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
 from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy.binding import PerturbedColumn, bind_domain
+from ppdm_sql.policy.domain_declared import declared_domain
 from ppdm_sql.policy.domain_json import domain_from_json, domain_to_json
 from ppdm_sql.policy.fields import Fields
-from ppdm_sql.policy.mechanism import OTHER_ROWS, Description, Mechanism
+from ppdm_sql.policy.mechanism import OTHER_ROWS, Description, Mechanism, declared_rules
 from ppdm_sql.policy.mechanisms.uniform import Uniform
 from ppdm_sql.policy.model import OUTSIDE_RULES, ColumnPolicy, Policy
 from ppdm_sql.policy.retained_words import describe_declared
@@ -101,6 +102,14 @@ class SmallDomain(Mechanism):
         parts = tuple(_part(part, size) for part in fields.each("parts", 0, MAX_VALUES))
         part_column = fields.text("part_column")
         return SmallDomainColumn(name, sql_type, domain, rho1, rho2, nulls, outside, part_column, parts)
+
+    def declared(self, column: PerturbedColumn, perturbed: Sequence[PerturbedColumn]) -> dict[str, Any]:
+        """Domain, promise, and the name of the column of parts."""
+        assert isinstance(column, SmallDomainColumn)
+        promise = {"rho1": column.rho1, "rho2": column.rho2}
+        domain = declared_domain(column.domain, column.type)
+        body = {"privacy": promise, "domain": domain, "part": column.part_column}
+        return body | declared_rules(column.nulls, column.outside)
 
     def companions(self, column: PerturbedColumn) -> tuple[str, ...]:
         """The column that says which part a row is in."""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy.binding import BoundColumn, PerturbedColumn, bind_domain
 from ppdm_sql.policy.declared import parse_domain
 from ppdm_sql.policy.domain import Values
+from ppdm_sql.policy.domain_declared import declared_domain
 from ppdm_sql.policy.domain_json import domain_from_json, domain_to_json
 from ppdm_sql.policy.domain_words import describe_domain
 from ppdm_sql.policy.fields import Fields
-from ppdm_sql.policy.mechanism import Description, Mechanism
+from ppdm_sql.policy.mechanism import Description, Mechanism, declared_rules
 from ppdm_sql.policy.model import NULL_RULES, OUTSIDE_RULES, ColumnPolicy, Policy
 from ppdm_sql.policy.retained_words import explain_retained
 from ppdm_sql.policy.retention import LEAST_RETENTION, RETENTION_KEYS, gamma_of_retention, parse_retention
@@ -66,6 +67,12 @@ class Uniform(Mechanism):
         retain, nulls = fields.number("retain", LEAST_RETENTION, 1), fields.word("nulls", NULL_RULES)
         outside = fields.optional("outside", lambda key: fields.word(key, OUTSIDE_RULES[1:])) or OUTSIDE_RULES[0]
         return BoundColumn(name, sql_type, domain, retain, nulls, outside, mechanism=self.name)
+
+    def declared(self, column: PerturbedColumn, perturbed: Sequence[PerturbedColumn]) -> dict[str, Any]:
+        """The retention that a promise came to, and the domain."""
+        assert isinstance(column, BoundColumn)
+        body = {"retain": column.retain, "domain": declared_domain(column.domain, column.type)}
+        return body | declared_rules(column.nulls, column.outside)
 
     def explain(self, policy: Policy, column: ColumnPolicy, type_name: str | None) -> list[str]:
         """Domain, exceptions, and the chances of a value."""
