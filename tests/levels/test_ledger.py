@@ -169,6 +169,18 @@ def test_adopted_copies_are_coupled_with_new_levels(retain, better, worse, key, 
         publish(table(), level, to=tmp_path / "forgotten.parquet", key=key)
 
 
+def test_a_copy_is_found_by_an_identity_in_any_order(key, tmp_path):
+    """The level that is adopted is the copy, whatever the order in which the policy names the columns."""
+    named = table().append_column("b", pa.array(np.arange(3_000) % 7)).rename_columns(["a", "x", "y", "b"])
+    old = old_copy(tmp_path / "old.parquet")
+    pq.write_table(pa.table({"x": old, "a": np.arange(3_000), "b": np.arange(3_000) % 7}), tmp_path / "copy.parquet")
+    for number, identity in enumerate((["b", "a"], ["a", "b"])):
+        said, to = policy(retain=0.4) | {"identity": identity}, tmp_path / f"{number}.duckdb"
+        publish(named, said, to=to, key=key, adopt={str(tmp_path / "copy.parquet"): 0.4})
+        with ppdm_sql.connect(to) as con:
+            assert [x for (x,) in con.execute("SELECT x FROM t ORDER BY a").fetchall()] == old.tolist()
+
+
 def test_rows_that_the_copy_does_not_have_are_drawn_as_ever(key, tmp_path):
     old_copy(tmp_path / "old.parquet", rows=2_000)
     plain, other = tmp_path / "plain.parquet", tmp_path / "with.parquet"
