@@ -219,7 +219,7 @@ class Connection(Results, Released):
 
     def interrupt(self) -> None:
         """Stop what runs here and on cursors made from here, from another thread."""
-        self._con.interrupt()
+        self._clock.interrupt()
         for cursor in list(self._cursors):
             cursor.interrupt()
 

@@ -18,6 +18,7 @@ from ppdm_sql.errors import QueryError, Unsupported
 from ppdm_sql.joined import Joined
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.policy.small_domains import SmallDomainColumn
+from ppdm_sql.rewrite.file_names import name_files
 from ppdm_sql.rewrite.group_counting import mark_groups, refuse_counted_groups
 from ppdm_sql.rewrite.grouping_sets import each_set
 from ppdm_sql.rewrite.inline import Tables, inline
@@ -120,8 +121,9 @@ class _Rewriting:
     def of(self, tree: exp.Expr) -> Statement:
         """The statement that runs in the place of `tree`."""
         before = tree
-        tree = self.session.located(self.engine.con, tree)
-        tables = Tables(self.is_release, self.definition, self.columns_of, self.names_of)
+        tree = name_files(self.session.located(self.engine.con, tree), self.engine.is_called)
+        aggregates = self.session.catalog(self.engine.con).aggregates
+        tables = Tables(self.is_release, self.definition, self.columns_of, self.names_of, aggregates)
         tree = inline(self.as_is.sql, tree, tables)
         for select in self.readers(tree):
             replacement = self.select(select, select is tree)

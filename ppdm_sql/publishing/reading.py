@@ -22,6 +22,7 @@ _REMEDIES = {
     "IOException": "the file cannot be opened, is damaged, or is open elsewhere. Close other connections to it",
     "ConnectionException": "the file is open in this process with other settings. Close that connection, or pass it as "
     "(connection, query)",
+    "ResourceInUseException": "its connection has a result whose rows were not all fetched. Fetch them, or close it",
 }
 _KINDS = {
     "Conversion": "ConversionException",

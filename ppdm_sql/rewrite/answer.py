@@ -117,7 +117,7 @@ class _Outer:
             return self.bound(node)
         if node.meta.get(ALIAS):
             return node.copy()
-        text = _text(node)
+        text = "" if isinstance(node, exp.Ordered) else _text(node)  # ascending, it reads like what it orders by
         if isinstance(node, CALLS):
             return grouping_call(self.query, node)
         if text in self.query.aggregates:

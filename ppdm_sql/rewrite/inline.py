@@ -14,7 +14,7 @@ from sqlglot import exp
 from ppdm_sql.rewrite.correlated import LOCAL, NamesOf, qualified, qualify_correlated
 from ppdm_sql.rewrite.parentheses import grouped, settled
 from ppdm_sql.rewrite.refuse import misread, refuse
-from ppdm_sql.rewrite.rows import is_shadowed
+from ppdm_sql.rewrite.rows import is_of_a_row, is_shadowed, mark_calls
 from ppdm_sql.rewrite.scan import conjunction
 from ppdm_sql.rewrite.scopes import with_query
 from ppdm_sql.rewrite.union_order import settle_order
@@ -33,13 +33,14 @@ class Tables:
     """What is known of the tables that a statement names.
 
     `definition` gives the query behind a view that reads a release, `columns_of` the columns of a release, lower-cased,
-    `names_of` those of anything that may stand in FROM.
+    `names_of` those of anything that may stand in FROM. `aggregates` are functions that may not pass for plain ones.
     """
 
     is_release: IsRelease
     definition: Definition
     columns_of: ColumnsOf
     names_of: NamesOf
+    aggregates: frozenset[str] = frozenset()
 
 
 def inline(sql: str, tree: exp.Expr, tables: Tables) -> exp.Expr:
@@ -57,6 +58,7 @@ def inline(sql: str, tree: exp.Expr, tables: Tables) -> exp.Expr:
     _expand_views(sql, tree, definition)
     for clause in list(tree.find_all(exp.With)):
         _expand_with(sql, clause, is_release)
+    mark_calls(tree, tables.aggregates)
     qualify_correlated(sql, tree, tables.names_of)
     for select in reversed(list(tree.find_all(exp.Select))):
         while _mergeable(select, tables.columns_of):
@@ -167,8 +169,7 @@ def _passes_on(body: exp.Select, columns: frozenset[str]) -> bool:
     names = [item.alias_or_name.casefold() for item in items]
     own = {"", body.args["from_"].this.alias_or_name.casefold()}
     known = all(c.name.casefold() in columns and c.table.casefold() in own for c in body.find_all(exp.Column))
-    computed = any(item.find(exp.AggFunc, exp.Window, exp.Unnest, exp.Dot, exp.Lambda) for item in items)
-    return known and not computed and len(set(names)) == len(names) and "" not in names
+    return known and all(is_of_a_row(item) for item in items) and len(set(names)) == len(names) and "" not in names
 
 
 def _is_clear(select: exp.Select, inner: exp.Subquery, columns: frozenset[str]) -> bool:

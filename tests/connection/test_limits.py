@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import cProfile
 import threading
 from contextlib import contextmanager
 
+import duckdb
 import pytest
 
 import ppdm_sql
@@ -196,3 +198,59 @@ def test_memory(release):
 def test_limits_that_cannot_be_meant(limits):
     with pytest.raises(SettingError, match=f"{next(iter(limits))}="):
         ppdm_sql.connect(**limits)
+
+
+# --- interrupted ---
+
+
+def from_another_thread(con, monkeypatch):
+    """Interrupts as soon as a statement is planned, which then goes on in Python until it is stopped."""
+
+    def works(*_):
+        timer.start()
+        while True:
+            pass
+
+    timer = threading.Timer(0.01, con.interrupt)
+    monkeypatch.setattr(connection, "understand", works)
+    return timer
+
+
+def test_our_own_part_of_the_work_is_interrupted_too(release, monkeypatch):
+    with ppdm_sql.connect(release(0.5), read_only=True) as con:
+        with monkeypatch.context() as patch:
+            timer = from_another_thread(con, patch)
+            with pytest.raises(duckdb.InterruptException, match="Interrupted"):
+                con.execute(ESTIMATE)
+            timer.join()
+        assert con.execute(ESTIMATE).fetchall() == con.sql(ESTIMATE).fetchall()
+
+
+def test_an_interrupt_is_told_from_a_limit_and_reaches_cursors(hasty, monkeypatch):
+    cursor = hasty.cursor()
+    with monkeypatch.context() as patch:
+        timer = from_another_thread(hasty, patch)
+        with pytest.raises(duckdb.InterruptException):
+            cursor.sql(ESTIMATE)
+        timer.join()
+    assert cursor.sql(ESTIMATE).fetchall() == hasty.sql(ESTIMATE).fetchall()
+
+
+def test_an_interrupt_of_nothing_stops_nothing(hasty):
+    hasty.interrupt()
+    assert hasty.execute(ESTIMATE).fetchone()
+    assert hasty.execute("SELECT 1").fetchall() == [(1,)]
+
+
+def test_statements_end_where_a_profiler_watches_after_a_stop(hasty, monkeypatch):
+    with monkeypatch.context() as patch:
+        timer = from_another_thread(hasty, patch)
+        with pytest.raises(duckdb.InterruptException):
+            hasty.execute(ESTIMATE)
+        timer.join()
+    profile = cProfile.Profile()
+    profile.enable()
+    try:
+        assert hasty.execute(ESTIMATE).fetchone()
+    finally:
+        profile.disable()

@@ -55,3 +55,7 @@ SELECT y, count(*) AS n FROM (SELECT 2 AS y, age FROM people) WHERE age > 30 GRO
 SELECT sex, count(*) AS n FROM (SELECT 2 AS y, sex, age FROM people) WHERE age > 30 GROUP BY sex, y ORDER BY y, sex;
 --! case: GROUP BY ALL beside constants groups by nothing
 SELECT 1 + 1 AS j, sum(age) AS n FROM people WHERE age > 1000 GROUP BY ALL;
+--! case: ORDER BY a quoted alias that a group's column bears the name of
+SELECT region AS n, sum(age) AS "region" FROM people GROUP BY n ORDER BY "region" LIMIT 1;
+--! case: ORDER BY a quoted alias that another aggregate's column bears the name of, and a group by its column
+SELECT -(id % 3) AS "id", sum(age) AS "weight" FROM people GROUP BY people.id % 3 ORDER BY "weight" DESC, "id" LIMIT 2;
