@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from random_world import BOOLEAN, DATE, INTEGER, ITEMS, REAL, TEXT, Column
 
-NAMES = ("age", "k", "id", "j", "married", "sex", "n", "s", "swp", "x", "v", '"Odd name"', '"order"', "w")
+NAMES = ("age", "k", "id", "j", "married", "sex", "n", "s", "swp", "x", "v", '"Odd name"', '"order"', "w", "dup")
 
 TEMPLATES = {
     INTEGER: (

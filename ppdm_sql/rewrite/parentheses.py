@@ -25,6 +25,18 @@ def grouped(expression: exp.Expr) -> exp.Expr:
     return expression if isinstance(expression, WHOLE) or _is_call(expression) else exp.Paren(this=expression)
 
 
+def bare(expression: exp.Expr) -> exp.Expr:
+    """The expression without parentheses around it; a subquery keeps its own.
+
+    >>> import sqlglot
+    >>> [bare(sqlglot.parse_one(text)).sql() for text in ("((a))", "(SELECT 1)")]
+    ['a', '(SELECT 1)']
+    """
+    while isinstance(expression, exp.Paren):
+        expression = expression.this
+    return expression
+
+
 def settled(expression: exp.Expr) -> exp.Expr:
     """What stands in a column's place: in parentheses where needed, a constant with its type, for it is no position.
 
