@@ -70,9 +70,9 @@ class Nested(Sources):
 
     def key(self, scope: Scope) -> Expression:
         """What rows are grouped by, mostly of exact columns."""
-        special = self.often(0.06) and (self.looked_up(scope) if self.often(0.5) else Expression("2", INTEGER))
-        if special:
-            return special
+        if self.often(0.06):
+            looked_up = self.looked_up(scope) if self.often(0.5) else None
+            return looked_up or Expression(self.pick("2", "- 3"), INTEGER)
         roots = self.focus(scope) if self.often(0.25) else frozenset[str]()
         kind = self.rng.choice([INTEGER, INTEGER, TEXT, BOOLEAN, DATE] if roots else [INTEGER, INTEGER, TEXT, BOOLEAN])
         found = self.expression(scope, kind, roots, self.whole(0, 2))

@@ -24,9 +24,11 @@ class Sources(Expressions):
 
     def leaf(self, table: Table | None = None) -> Source:
         """A table, with the few of its perturbed columns that the statement is about."""
-        table = table or self.rng.choices((PEOPLE, STAFF, SHOP), (84, 9, 7))[0]
+        table = table or self.rng.choices((PEOPLE, STAFF, SHOP), (80, 13, 7))[0]
         roots = [column.name for column in table.columns if column.perturbed and column.kind != ITEMS]
         kept = set(self.rng.sample(roots, min(len(roots), self.whole(1, 2))))
+        if table is STAFF:
+            kept.add(self.pick("code", "noisy"))
         columns = tuple(c for c in table.columns if not c.perturbed or c.kind == ITEMS or c.name in kept)
         alias = self.pick(*ALIASES) if self.often(0.25) else ""
         text = f"{table.name} AS {alias}" if alias else table.name
@@ -55,7 +57,7 @@ class Sources(Expressions):
         other = tuple((alias, column) for column in table.columns)
         keys = {column.name for _, column in found.scope.columns if not column.perturbed and column.kind == INTEGER}
         keys = {key for key in keys if not found.scope.clashing(key)}
-        shared = sorted(keys & {column.name for column in table.columns})
+        shared = sorted(keys & {column.name for column in table.columns if column.kind == INTEGER})
         kind = self.pick("JOIN", "JOIN", "LEFT JOIN", "SEMI JOIN", "ANTI JOIN")
         named = table.name if alias == table.name else f"{table.name} AS {alias}"
         named = f"(SELECT {items} FROM {there}) AS {alias}" if renamed else named

@@ -21,7 +21,7 @@ from ppdm_sql.rewrite.scan import PREFIX, count_rows, disjunction, estimate_name
 from ppdm_sql.rewrite.shape import PPDM_FUNCTIONS, aggregate_nodes
 from ppdm_sql.rewrite.shifts import shifted
 from ppdm_sql.rewrite.terms import Terms
-from ppdm_sql.rewrite.total_arithmetic import is_nothing, less_one, over, product, real_product
+from ppdm_sql.rewrite.total_arithmetic import is_nothing, less_one, over, product, real_product, unless_nothing
 from ppdm_sql.rewrite.totals import Totals, both
 
 EXTREME = "An extreme value belongs to one row, and no row can be trusted: count a range, or ask for a quantile."
@@ -219,6 +219,8 @@ class _Collector:
         value = shifted(self.query, function.this)
         rows = self.count(both(condition, self.totals.known(function.this)))
         about_mean = self.about_means(value, value, condition, rows)
+        if not isinstance(function.this, exp.Column):  # it may be one number on the whole domain
+            about_mean = unless_nothing(about_mean, self.sum(real_product(value, value), condition))
         pop = isinstance(function, exp.VariancePop | exp.StddevPop)
         variance = over(about_mean, rows if pop else less_one(rows))
         if isinstance(function, exp.Variance | exp.VariancePop):

@@ -70,8 +70,8 @@ def answer_statement(plans: Sequence[Plan], groups: exp.Expr) -> exp.Select:
         statement.set("where", exp.Where(this=conjunction(wheres)))
     for part in ("distinct", "qualify", "order", "limit", "offset"):
         node = tree.args.get(part)
-        if node is not None:
-            statement.set(part, outer.rewrite(node))
+        if node is not None:  # a number of rows is no group, though a group may be a constant that is like it
+            statement.set(part, node.copy() if part in ("limit", "offset") else outer.rewrite(node))
     if not query.keys and having is None and not query.aggregates:
         misread(query.sql, tree, "it has neither an aggregate nor a group.")
     statement.set("from_", exp.From(this=outer.with_slopes()))
@@ -117,7 +117,7 @@ class _Outer:
             return self.bound(node)
         if node.meta.get(ALIAS):
             return node.copy()
-        text = _text(node)
+        text = _text(bare(node) if isinstance(node, exp.Subquery) else node)
         if isinstance(node, CALLS):
             return grouping_call(self.query, node)
         if text in self.query.aggregates:

@@ -45,9 +45,9 @@ def refuse_whole_rows(sql: str, tree: exp.Expr, names_of: NamesOf, reads_rows: C
     scopes = _Scopes(sql, names_of)
     for select in tree.find_all(exp.Select):
         for column in own_columns(select) if reads_rows(select) else ():
-            known = [scopes.names(source) for source in sources(select)]
             if column.table or not _is_table(select, column) or _means_alias(select, column):
                 continue
+            known = [scopes.names(source) for source in sources(select)]
             if not any(names is None or column.name.casefold() in names for names in known):
                 refuse(sql, column, "it is a table's name, and means whole rows of it.", "Name the columns.")
 
@@ -57,7 +57,7 @@ def _means_alias(select: exp.Select, column: exp.Column) -> bool:
     if column.name.casefold() not in aliases_of(select):
         return False
     having, distinct = select.args.get("having"), column.parent
-    if having is not None and column.find_ancestor(exp.AggFunc, exp.Having) is having:
+    if having is not None and column.find_ancestor(exp.AggFunc, exp.Filter, exp.Having) is having:
         return True
     alone = isinstance(column.parent, exp.Ordered) or (isinstance(distinct, exp.Tuple) and distinct.arg_key == "on")
     return alone and column.find_ancestor(exp.Window, exp.AggFunc, exp.Select) is select

@@ -23,7 +23,7 @@ from ppdm_sql.rewrite.with_queries import settle_with
 IsRelease = Callable[[exp.Table], bool]
 Definition = Callable[[exp.Table], exp.Query | None]
 ColumnsOf = Callable[[exp.Table], frozenset[str] | None]
-AGGREGATED = (exp.AggFunc, exp.Window)
+AGGREGATED = (exp.AggFunc, exp.Filter, exp.Window)
 MAX_VIEWS = 64
 PLAIN_PARTS = ("expressions", "from_", "where", "kind")
 """The parts that a SELECT may have to be taken into the one around it."""

@@ -11,13 +11,16 @@ from sqlglot import exp
 
 from ppdm_sql.rewrite.correlated import LOCAL, qualified
 from ppdm_sql.rewrite.grouping_sets import sets_of
-from ppdm_sql.rewrite.parentheses import bare
+from ppdm_sql.rewrite.parentheses import bare, is_number, settled
 from ppdm_sql.rewrite.query import ALIAS, Query, find_visible, found_column, own_columns
 from ppdm_sql.rewrite.refuse import misread, refuse
 from ppdm_sql.rewrite.rows import is_shadowed, sources
 
 ANSWERED = "ppdm_answered"
 """Marks a SELECT that is an answer already, with its question: what it reads of a release, it reads rightly."""
+
+CONSTANT = "ppdm_constant"
+"""Marks a number that stands for an alias, with its type: without, GROUP BY would read it as a position."""
 
 AROUND = "ppdm_around"
 """Marks a column of a query around the one that names it."""
@@ -63,7 +66,7 @@ def _mark_aliases(tree: exp.Select, aliases: Mapping[str, exp.Expr]) -> None:
     order, distinct = tree.args.get("order"), tree.args.get("distinct")
     on = distinct.args.get("on") if distinct is not None else None
     for item in [*(order.expressions if order is not None else ()), *(on.expressions if on is not None else ())]:
-        by = (item.this if isinstance(item, exp.Ordered) else item).unnest()
+        by = bare(item.this if isinstance(item, exp.Ordered) else item)
         if isinstance(by, exp.Column) and not by.table and by.name.casefold() in aliases:
             by.meta[ALIAS] = True
 
@@ -73,7 +76,11 @@ def _prefer_aliases(query: Query, having: exp.Expr, aliases: Mapping[str, exp.Ex
     keys = {bare(key).sql(dialect="duckdb") for key in query.keys}
     for column in list(own_columns(having)):
         name = column.name.casefold()
-        if column.table or name not in aliases or column.find_ancestor(exp.AggFunc, exp.Having) is not having:
+        if (
+            column.table
+            or name not in aliases
+            or column.find_ancestor(exp.AggFunc, exp.Filter, exp.Having) is not having
+        ):
             continue
         value = found_column(query.sql, query.names, column)
         if value is None or bare(value).sql(dialect="duckdb") not in keys:
@@ -108,7 +115,10 @@ def _resolve(query: Query, root: exp.Expr, aliases: Mapping[str, exp.Expr], dept
         elif not column.table and name in aliases:
             if depth > 20:
                 misread(query.sql, column, "this alias refers to itself.")
-            inner = exp.paren(aliases[name].copy())
+            value = aliases[name].copy()
+            number = is_number(value) and column.find_ancestor(exp.Group) is not None
+            inner = settled(value) if number else exp.paren(value)
+            inner.meta[CONSTANT] = number
             _resolve(query, inner, aliases, depth + 1)
             column.replace(inner)
         elif _is_around(query, column):
@@ -248,4 +258,4 @@ def _position(query: Query, item: exp.Expr, written: str) -> exp.Expr:
         if not 1 <= number <= len(items):
             misread(query.sql, item, f"GROUP BY position is outside the SELECT list of {len(items)}.")
         return items[number - 1].unalias()  # type: ignore[no-any-return]
-    return item
+    return item.this if item.meta.get(CONSTANT) else item  # type: ignore[no-any-return]

@@ -70,3 +70,7 @@ SELECT sex, sum(age) AS n FROM people GROUP BY ROLLUP (sex, 1);
 --! error: Unsupported: "sex" (line 1, column 8): GROUP BY names it in two ways, which DuckDB takes for two keys
 --! case: one column twice, in other letters
 SELECT sex, sum(age) AS n FROM people GROUP BY ROLLUP (sex, "SEX");
+--! case: a subquery that only some sets group by
+SELECT sex, ((SELECT max(x) FROM plain)) AS m, sum(age) AS n FROM people GROUP BY GROUPING SETS (sex, (((SELECT max(x) FROM plain))), ());
+--! case: constants by their aliases
+SELECT 2 AS s, -3 AS t, sex, sum(age) AS n, grouping(s) AS g FROM people GROUP BY CUBE (s, t, sex);

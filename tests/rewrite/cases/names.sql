@@ -96,3 +96,16 @@ SELECT abs(id % 5 - 2) AS a, count(*) AS n FROM (SELECT id % 9 AS id, age FROM p
 SELECT (SELECT max(x) FROM plain) AS m, sum(age) AS n FROM people WHERE age > 1000 GROUP BY ALL;
 --! case: GROUP BY ALL has a subquery that names a column
 SELECT (SELECT max(x) FROM plain WHERE x < people.id % 4) AS m, sum(age) AS n FROM people WHERE age > 30 GROUP BY ALL ORDER BY m;
+--! case: GROUP BY a negative constant, by its alias and by its place
+SELECT -1 AS q, -2 AS r, count(*) AS n FROM people WHERE age > 30 GROUP BY q, 2;
+--! case: a constant by its alias, where no perturbed column takes part
+SELECT 2 AS grade, count(*) AS n, sum(d) AS s FROM (SELECT id % 3 AS m, id / 6 AS d FROM people) AS t WHERE m > 0 GROUP BY grade;
+--! untouched
+--! case: LIMIT and OFFSET beside groups of constants like them
+SELECT 2 AS s, 1 AS t, sex, count(*) AS n FROM people WHERE age > 30 GROUP BY 1, t, sex ORDER BY sex LIMIT 2 OFFSET 1;
+--! case: HAVING an aggregate with a FILTER on a column that an alias bears the name of
+SELECT id % 3 AS weight, count(*) AS n FROM people WHERE age > 30 GROUP BY id % 3 HAVING count(*) FILTER (WHERE weight > 90) > 9;
+--! case: GROUP BY ALL does not group by what FILTER has in HAVING
+SELECT sex, count(*) AS n FROM people WHERE age > 30 GROUP BY ALL HAVING count(*) FILTER (WHERE weight > 90) > 9;
+--! case: the spread of a subquery alone
+SELECT stddev((SELECT max(x) FROM plain)) AS s, var_pop((SELECT max(x) FROM plain WHERE x < people.id % 9)) AS v FROM people WHERE age > 30;
