@@ -142,7 +142,7 @@ class Expressions:
         """An expression of the roots alone; None where nothing of that kind can be made."""
         if depth == 0 or self.often(0.3) or not TEMPLATES[kind]:
             found = self.column(scope, kind, roots)
-            if found is not None or depth == 0:
+            if found is not None or depth == 0 or not TEMPLATES[kind]:
                 return found
         for _ in range(6):
             template = self.rng.choice(TEMPLATES[kind])
