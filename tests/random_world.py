@@ -121,7 +121,8 @@ def policies(retain: float) -> dict[str, dict[str, Any]]:
         "town": swap,
     }
     privacy = {"rho1": 0.5, "rho2": 1 - 1e-12} if retain == 1 else {"rho1": 0.3, "rho2": 0.6}
-    noise = {"mechanism": "gaussian", "noise": 1e-3, "deviation": 1.0 if retain == 1 else 3000.0, "step": 1e-4}
+    amount = {"noise": 1e-6, "deviation": 0.1, "step": 1e-6} if retain == 1 else {"noise": 1e-3, "deviation": 3000.0}
+    noise = {"mechanism": "gaussian", "step": 1e-4, **amount}
     staff = {
         "code": {"mechanism": "small_domain", "domain": {"min": 0, "max": 11}, "privacy": privacy},
         "noisy": noise,

@@ -258,4 +258,4 @@ def _position(query: Query, item: exp.Expr, written: str) -> exp.Expr:
         if not 1 <= number <= len(items):
             misread(query.sql, item, f"GROUP BY position is outside the SELECT list of {len(items)}.")
         return items[number - 1].unalias()  # type: ignore[no-any-return]
-    return item.this if item.meta.get(CONSTANT) else item  # type: ignore[no-any-return]
+    return item.this if item.meta.get(CONSTANT) else item
