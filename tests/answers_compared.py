@@ -27,9 +27,13 @@ def _cell(value: Any) -> Cell:
     return OTHER, str(value)
 
 
-def in_order(rows: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
-    """Sorted, numbers coarsely, so that rounding does not change the order."""
-    return sorted(rows, key=lambda row: [(kind, float(f"{x:.5g}") if kind == NUMBER else x) for kind, x in row])
+def in_order(rows: list[tuple[Cell, ...]], near: float = 1e-6) -> list[tuple[Cell, ...]]:
+    """Sorted, numbers coarsely, so that neither rounding nor what they may differ by changes the order."""
+
+    def coarse(value: float) -> float:
+        return float(f"{round(value / near / 100) * near * 100:.5g}") if math.isfinite(value) else value
+
+    return sorted(rows, key=lambda row: ([(kind, coarse(x) if kind == NUMBER else x) for kind, x in row], row))
 
 
 def same(
@@ -40,7 +44,9 @@ def same(
     Numbers may differ by `rel` of them, and by `near`.
     """
     ours, theirs = cells(found), cells(truth)
-    return (ordered and _close(ours, theirs, rel, near)) or _close(in_order(ours), in_order(theirs), rel, near)
+    if ordered and _close(ours, theirs, rel, near):
+        return True
+    return _close(in_order(ours, near), in_order(theirs, near), rel, near)
 
 
 def in_order_alike(found: Sequence[Row], truth: Sequence[Row], rel: float = 1e-6) -> bool:

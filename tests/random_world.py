@@ -141,6 +141,7 @@ def policies(retain: float) -> dict[str, dict[str, Any]]:
 def original() -> duckdb.DuckDBPyConnection:
     """The original tables."""
     con = duckdb.connect()
+    con.execute("SET threads = 1")  # for a few rows at a time
     for name, query in SOURCES.items():
         con.execute(f"CREATE TABLE {name} AS {query.format(rows=ROWS)}")
     con.execute("ALTER TABLE shop ADD COLUMN items_size INTEGER; UPDATE shop SET items_size = len(items)")
@@ -154,6 +155,7 @@ def released(source: duckdb.DuckDBPyConnection, folder: Path, retain: float = 1)
         columns = "* EXCLUDE (items_size)" if name == "shop" else "*"
         publish(source.sql(f"SELECT {columns} FROM {name}"), policy, to=path, key=write_key(folder, number))
     con = ppdm_sql.connect(path, read_only=True)
+    con.execute("SET threads = 1")
     for table in BESIDE:
         con.execute(f"CREATE TEMP TABLE {table.name} AS {SOURCES[table.name]}")
     return con
