@@ -90,7 +90,7 @@ SELECT max(COLUMNS('a.*')) FROM people;
 --! error: Unsupported:
 --! case: whole rows
 SELECT max(people) FROM people;
---! error: people (line 1, column 12)
+--! error: Unsupported: people (line 1, column 12)
 --! case: rows ordered by the position of a perturbed column
 SELECT id, age FROM people ORDER BY 2;
 --! error: Unsupported: 2 (line 1, column 37): rows cannot be put in order
