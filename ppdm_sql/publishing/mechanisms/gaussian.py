@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from ppdm_udfs import Gaussian, KernelError, RowError, Step, factor, joint_noise, joint_parameters, noised
+from ppdm_udfs import Gaussian, KernelError, RowError, Step, joint_noise, joint_parameters, noised
 from ppdm_udfs.draws import Reals
 
 from ppdm_sql.errors import PolicyError, SourceError
 from ppdm_sql.policy import PerturbedColumn
-from ppdm_sql.policy.noise import DATA, INDEPENDENT, NoisyColumn, declared_matrix
+from ppdm_sql.policy.noise import DATA, INDEPENDENT, NoisyColumn, declared_matrix, mixing
 from ppdm_sql.publishing.column import Column
 from ppdm_sql.publishing.covariance import Moments
 from ppdm_sql.publishing.perturber import Perturber, Publishing, Rows, refused
@@ -146,25 +146,6 @@ def perturbers(columns: Sequence[Column], kinds: Sequence[pa.DataType], mine: Se
 PUBLISHING = Publishing(perturbers)
 
 _REMEDY = "use a coarser step: a number must be finite and lie within 2^53 steps of zero"
-
-
-def mixing(columns: Sequence[NoisyColumn], covariance: Sequence[Sequence[float]]) -> list[NoisyColumn]:
-    """The columns with the rows of the Cholesky factor, over the paths of the columns in the order of their names.
-
-    That order, and not the policy's, so that the noise stays the same when a policy is sorted anew. Ten digits of a
-    weight, for machines may differ in the last bits of a factor, and other weights have other coins.
-    """
-    order = sorted(range(len(columns)), key=lambda i: columns[i].name.casefold())
-    try:
-        triangle = factor([[covariance[i][j] for j in order] for i in order])
-    except KernelError as error:
-        problem = str(error)
-    else:
-        names = tuple(columns[i].name for i in order)
-        rows = {i: tuple(float(f"{w:.9e}") for w in triangle[place][: place + 1]) for place, i in enumerate(order)}
-        return [replace(column, columns=names[: len(rows[i])], weights=rows[i]) for i, column in enumerate(columns)]
-    named = ", ".join(column.name for column in columns)
-    raise PolicyError(f"the covariance of {named}: {problem}.")
 
 
 def _kernel(column: NoisyColumn) -> Gaussian:
