@@ -205,7 +205,7 @@ class _Outer:
                 raise NoDerivative(node)
             name = quantiles[0]
             return exp.column(f"{name}_error"), exp.column(f"{name}_low"), exp.column(f"{name}_high")
-        if is_kinked(node, self.is_aggregate):
+        if is_kinked(node, self.is_column):
             return self.kinked(node)
         error = self.error(value.this)
         if error is None:
@@ -217,20 +217,21 @@ class _Outer:
             exp.Paren(this=exp.Add(this=value.copy(), expression=width.copy())),
         )
 
-    def is_aggregate(self, node: exp.Expr) -> bool:
-        """Whether an expression is an aggregate that was reconstructed."""
-        return _text(node) in self.query.aggregates
+    def is_column(self, node: exp.Expr) -> bool:
+        """Whether an expression is an aggregate that was reconstructed, or a group's key."""
+        text = _text(node)
+        return text in self.query.aggregates or text in self.keys
 
     def kinked(self, node: exp.Expr) -> tuple[exp.Expr, exp.Expr, exp.Expr]:
         """Likewise of an expression that has a kink: by the ends of the intervals of what is in it."""
 
         def smooth(below: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
-            if is_kinked(below, self.is_aggregate):
+            if is_kinked(below, self.is_column):
                 return None
             error, low, high = self.bounds(below)
             return None if isinstance(error, exp.Literal) else (low, high)
 
-        ends = interval_ends(node, self.rewrite, smooth)
+        ends = interval_ends(node, self.rewrite, smooth, self.is_column)
         if ends is None:
             value = exp.Paren(this=self.rewrite(node))
             return number(0.0), value, value.copy()

@@ -96,7 +96,7 @@ WAYS = [
     "SELECT avg(weight) FROM (SELECT * RENAME (age AS weight, weight AS other) FROM people)",
     "SELECT avg(a) FROM (SELECT age AS a, weight AS a FROM people)",
     "SELECT avg(age) FROM (SELECT *, hours AS age FROM people)",
-    "SELECT id % 2 AS a, avg(b) FROM (SELECT id, age + 1 AS a, a * 2 AS b FROM people) GROUP BY 1",
+    "SELECT avg(b / 2 - 1) FROM (SELECT id, age + 1 AS a, a * 2 AS b FROM people)",
     "SELECT max(sex.x) FROM (SELECT {'x': age} AS sex FROM people)",
     "SELECT count(*) FROM (SELECT age AS weight FROM people) WHERE (SELECT weight > 30)",
     "WITH x AS (SELECT max(age) AS a FROM people) SELECT * FROM (WITH people AS (SELECT 1 AS age) SELECT * FROM x)",
