@@ -98,8 +98,14 @@ def test_answers_are_plain_at_retention_one_and_never_those_of_the_perturbed_row
 
 def check_half(half, seed, drawn, truth):
     """What DuckDB makes of the perturbed rows is never the answer, unless it is the truth."""
-    found = half.execute(drawn.sql).fetchall()
+    try:
+        found = half.execute(drawn.sql).fetchall()
+    except Unsupported as refusal:  # at retention 1 alone the groups of a domain that nobody is in are left out
+        assert "how many groups there are" in str(refusal), (seed, drawn.sql, refusal)
+        return
+    half._con.execute("SET schema = 'perturbed'")  # where the rows themselves are
     perturbed = half._con.execute(drawn.sql).fetchall()
+    half._con.execute("SET schema = 'main'")
     estimates = {v for row in perturbed for v in row[drawn.keys :] if isinstance(v, int | float) and v not in (0, 1)}
     if len(estimates) > 2 and not same(perturbed, truth):
         assert not same(found, perturbed), (seed, drawn.sql)
