@@ -93,8 +93,8 @@ class RowWeights:
             names = sorted({column.name for axis in self.plan.axes for column in _columns(axis)})
             some = f"{', '.join(names[:5])} and {len(names) - 5} more" if len(names) > 6 else ", ".join(names)
             raise Unsupported(
-                f"Unsupported: it asks for {len(names)} perturbed columns at once ({some}), so that an estimate would be "
-                f"made of numbers 10^{math.log10(scale):.0f} times as large as itself. Ask for fewer at a time."
+                f"Unsupported: it asks for {len(names)} perturbed columns at once ({some}), so that an estimate would "
+                f"be made of numbers 10^{math.log10(scale):.0f} times as large as itself. Ask for fewer at a time."
             )
         return scale
 
