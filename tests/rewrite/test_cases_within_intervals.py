@@ -16,7 +16,8 @@ from ppdm_sql.connection import Connection
 from ppdm_sql.rewrite import plan as planning
 
 RETAIN = 0.5
-KEYS = (3, 4)
+KEYS = (6, 7)
+"""Keys 3 to 7 cover 95 % together; one key by itself 88 to 97 %, for its cases share their coins."""
 PICKS = re.compile(r"\b(HAVING|LIMIT|QUALIFY|OFFSET|TOP)\b", re.IGNORECASE)
 """What shows only some of the estimates: of those that were picked for their size nothing is promised."""
 QUESTIONS = [case for case in ACCEPTED if not PICKS.search(case.sql) and "ppdm_" not in case.sql]
