@@ -18,8 +18,10 @@ from sqlglot import exp
 
 from ppdm_sql.engines.catalog import Catalog
 from ppdm_sql.engines.dense_groups import SETTING
+from ppdm_sql.engines.long_lists import take_out
 from ppdm_sql.engines.quoting import quote_text
 from ppdm_sql.errors import Locked, QueryError
+from ppdm_sql.rewrite.written_out import columns_written_out, tables_written_out, terms_written_out
 from ppdm_sql.statement_text import STATEMENTS, Word, read, statement_inside, words_of
 from ppdm_sql.touching import FILE_ENDINGS, READERS, file_name
 
@@ -72,6 +74,13 @@ SHOWN = frozenset(["tables", "databases", "schemas", "all"])
 CHANGES = frozenset({("insert", "into"), ("insert", "or"), ("delete", "from"), ("merge", "into")})
 """What statements that change tables begin with; one may stand in a WITH clause."""
 
+WRITTEN_OUT = (
+    ("tables", tables_written_out, 1_000),
+    ("columns", columns_written_out, 4_000),
+    ("terms in one item", terms_written_out, 10_000),
+)
+"""What a query may have at most: DuckDB cannot be interrupted while it plans."""
+
 FILE_SIGNS = frozenset("./\\*?[:")
 
 
@@ -95,9 +104,12 @@ def check_locked(con: duckdb.DuckDBPyConnection, catalog: Catalog, sql: str) -> 
         return
     inside = statement_inside(sql) if first == "explain" else None
     try:
-        tree = read(sql if inside is None else inside)
+        _check_read(read(take_out(sql if inside is None else inside)[0]), catalog, first)
     except RecursionError:
         raise QueryError("the query is nested too deeply to be read: join fewer conditions at a time.") from None
+
+
+def _check_read(tree: exp.Expr | None, catalog: Catalog, first: str) -> None:
     if not isinstance(tree, READERS) or tree.find(exp.DML, exp.DDL, exp.Command) not in (None, tree):
         raise Locked(
             f"this connection is locked: {first.upper() or 'this'} is not allowed, only queries and SET ppdm_.. are."
@@ -146,6 +158,12 @@ def _is_setting(con: duckdb.DuckDBPyConnection, name: str) -> bool:
 
 
 def _check_inside(tree: exp.Expr, catalog: Catalog) -> None:
+    for name, written_out, most in WRITTEN_OUT:
+        if written_out(tree) > most:
+            raise Locked(
+                f"this connection is locked: written out, the query has more than {most:,} {name}, for names stand for "
+                "names and stars for stars. Use fewer of them, or each less often."
+            )
     for table in tree.find_all(exp.Table):
         _check_table(table, catalog)
     for call in tree.find_all(exp.Func):

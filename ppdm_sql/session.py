@@ -13,7 +13,7 @@ from ppdm_sql.engines.signature import Verified
 from ppdm_sql.limits import Limits
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.rewrite.settings import Settings
-from ppdm_sql.statement_text import may_reach_release, read
+from ppdm_sql.statement_text import may_reach_release, read, unseen_tables
 from ppdm_sql.touching import located, touched
 
 
@@ -73,7 +73,12 @@ class Session:
         tree = read(sql)
         if tree is None:
             return self.may_reach_release(con, sql)
-        return bool(self.releases(con, tree))
+        return bool(self.releases(con, tree)) or self.unseen(con, sql, tree) is not None
+
+    def unseen(self, con: duckdb.DuckDBPyConnection, sql: str, tree: exp.Expr) -> exp.Table | None:
+        """A table that only DuckDB sees in a query, where it is a release, or anything at all if this is locked."""
+        tables = unseen_tables(con, sql, tree)
+        return next((table for table in tables if self.locked or self.releases(con, table)), None)
 
     def may_reach_release(self, con: duckdb.DuckDBPyConnection, text: str) -> bool:
         """Whether a text that could not be read as a tree may lead to a release."""

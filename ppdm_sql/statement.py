@@ -96,6 +96,7 @@ def _understand(
     as_is = Statement(sql, "touches no release: runs in DuckDB as it is", reads_only=isinstance(tree, READERS))
     touched = session.releases(engine.con, known_parameters(tree, parameters))
     if not touched:
+        _check_seen(session, engine, sql, tree)
         renamed = listed(engine.con, session.catalog(engine.con), number_placeholders(sql), tree)
         return replace(as_is, renamed=renamed)
     if isinstance(tree, exp.Describe | exp.Use | exp.Detach):
@@ -138,6 +139,7 @@ class _Rewriting:
         elif not self.rows:
             why = "no perturbed column takes part: the answer is exact"
         elif tree == before:
+            _check_seen(self.session, self.engine, self.as_is.sql, tree)
             return replace(self.as_is, why=why)
         groups = together(tree, self.groups)
         text = tree.sql(dialect=self.engine.dialect, copy=False)
@@ -267,6 +269,16 @@ def _shows_columns(select: exp.Select) -> bool:
     while isinstance(node.parent, exp.Subquery | exp.SetOperation):
         node = node.parent
     return node.parent is None or isinstance(node.parent, exp.From | exp.Join | exp.CTE)
+
+
+def _check_seen(session: Session, engine: EmbeddedEngine, sql: str, tree: exp.Expr) -> None:
+    """Refuse to let DuckDB run a text as it is in which it sees tables that we do not."""
+    unseen = session.unseen(engine.con, sql, tree)
+    if unseen is not None:
+        raise QueryError(
+            f"DuckDB reads {unseen.sql(dialect=engine.dialect)} in this statement, in a form that cannot be checked: "
+            "write it as a plain SELECT."
+        )
 
 
 def _unread(session: Session, engine: EmbeddedEngine, sql: str) -> Statement:

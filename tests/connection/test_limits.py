@@ -91,6 +91,15 @@ def test_results_within_the_limit_are_what_they_are_without(con, release, name):
             assert str(READS[name](con.cursor().sql(TEN))) == str(READS[name](free.sql(TEN)))
 
 
+@pytest.mark.parametrize("end", [";", " ; ", "; -- done", " -- 'a;\n;", "; /* ; */ ", "\n-- ;\n"])
+@pytest.mark.parametrize("sql", ["FROM range(11)", "SELECT 1, ';' AS b", ESTIMATE, "SELECT id FROM people LIMIT 3"])
+def test_a_statement_may_end_as_it_likes(con, sql, end):
+    con.execute("")
+    expected = con.sql(sql).limit(3).fetchall()
+    assert con.execute(sql + end).fetchmany(3) == expected
+    assert con.execute(f"SELECT 1; {sql}{end}").fetchmany(3) == expected
+
+
 def test_rows_are_counted_over_all_fetches(con):
     con.execute("FROM range(11)")
     assert len(con.fetchmany(6)) == 6

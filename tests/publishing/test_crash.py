@@ -68,9 +68,7 @@ def test_a_full_disk_is_no_columns_fault():
     def full():
         raise OSError(28, "No space left on device")
 
-    with pytest.raises(
-        TargetError, match=r"^target 'r' cannot be written \(No space .*\). Check the space"
-    ):
+    with pytest.raises(TargetError, match=r"^target 'r' cannot be written \(No space .*\). Check the space"):
         writing("target 'r'", full, "one of its columns cannot be stored in Parquet")
 
 
