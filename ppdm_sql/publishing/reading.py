@@ -30,6 +30,8 @@ _KINDS = {
     "Out of Memory": "OutOfMemoryException",
     "IO": "IOException",
 }
+_INTERRUPTED = "Query interrupted"
+"""What DuckDB says where it hears Ctrl-C before Python does."""
 _ANY_REMEDY = "check that it can be read from end to end"
 
 
@@ -44,6 +46,9 @@ def guarded(where: str, action: Callable[[], Result]) -> Result:
         raise
     except Exception as error:
         name = _kind(error)
+        stopped = isinstance(error, RuntimeError) and str(error) == _INTERRUPTED
+    if stopped:
+        raise KeyboardInterrupt
     raise SourceError(f"{where} cannot be read: {_REMEDIES.get(name, _ANY_REMEDY)} ({name}).")
 
 
