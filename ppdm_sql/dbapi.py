@@ -94,9 +94,11 @@ def TimeFromTicks(ticks: float) -> datetime.time:  # noqa: N802  # the name that
 
 @contextmanager
 def as_dbapi() -> Iterator[None]:
-    """Raise our errors as members of DB-API's tree too; all others pass."""
+    """Raise our errors as members of DB-API's tree too; all others pass, without the paths of DuckDB's stack traces."""
     try:
         yield
+    except (duckdb.InternalException, duckdb.FatalException) as error:
+        raise type(error)(str(error).split("Stack Trace", maxsplit=1)[0].strip()) from None
     except errors.PpdmError as error:
         if isinstance(error, Error):
             raise

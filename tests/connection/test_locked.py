@@ -13,6 +13,7 @@ from keys import write_key
 from people import people, policy
 
 import ppdm_sql
+from ppdm_sql import connection
 from ppdm_sql.errors import Locked, PpdmError, ReleaseError
 from ppdm_sql.publishing.release import publish
 
@@ -31,6 +32,9 @@ ANSWERS = [
     "SELECT table_name FROM information_schema.tables WHERE table_name = 'people'",
     "PIVOT (FROM range(3)) ON range USING count(*)",
     "EXPLAIN SELECT 1",
+    "SELECT levenshtein('abc', 'abd'), levenshtein(sex, 'M'), jaro_similarity('a', sex) FROM people WHERE id = 20",
+    "SELECT reservoir_quantile(range, 0.5), reservoir_quantile(range, 0.5, 100) FROM range(1)",
+    "SELECT bitstring('101', 8)",
     "SELECT repeat('x', 5), lpad('1', 3, '0'), [x + 1 FOR x IN range(4)], current_date > DATE '2020-01-01'",
 ]
 
@@ -280,6 +284,18 @@ def test_short_queries_that_take_for_ever_to_plan_are_refused(con, refused, answ
         con.execute(refused(60))
     assert con.execute(refused(3)).fetchall()
     assert con.execute(answered).fetchall()
+
+
+def test_errors_within_duckdb_tell_no_paths(con, monkeypatch):
+    def fail(*_: object) -> None:
+        raise duckdb.InternalException(
+            "INTERNAL Error: Memory allocation failure\n\nStack Trace:\n\n/usr/lib/x.so(+0x1)"
+        )
+
+    with monkeypatch.context() as patched, pytest.raises(duckdb.InternalException) as caught:
+        patched.setattr(connection, "understand", fail)
+        con.execute("SELECT 1")
+    assert str(caught.value) == "INTERNAL Error: Memory allocation failure"
 
 
 def test_long_lists_are_answered(con, free):
