@@ -317,6 +317,20 @@ def test_nothing_tells_where_the_files_are(con, folder):
         assert str(folder) not in str(con.execute(sql).fetchall())
 
 
+@pytest.mark.parametrize("name", ["r.duckdb", "part-1.parquet"])
+@pytest.mark.parametrize("limits", [{}, {"timeout": 600, "max_rows": 10}])
+def test_errors_of_files_tell_no_file(folder, tmp_path, name, limits):
+    path = tmp_path / name
+    path.write_bytes((folder / name).read_bytes())
+    with ppdm_sql.connect(path, locked=True, **limits) as con:
+        path.write_bytes(b"damaged since it was opened")
+        assert con.execute("SELECT 1").fetchall() == [(1,)]
+        for run in (con.execute, con.sql, con.cursor().execute):
+            for sql in (ANSWERS[0], "SELECT id, age FROM people LIMIT 3"):
+                with pytest.raises(ReleaseError, match="the release's files cannot be read: they are damaged, or gone"):
+                    run(sql).fetchall()
+
+
 def test_transactions(con):
     con.begin()
     before = con.execute("SELECT count(*) FROM people WHERE age > 30").fetchall()
