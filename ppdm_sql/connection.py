@@ -59,7 +59,7 @@ class Connection(Results, Released):
     def __init__(self, con: duckdb.DuckDBPyConnection, session: Session) -> None:
         self._con = con
         self._session = session
-        self._clock = Clock(con, session.limits)
+        self._clock = Clock(con, session.limits, session.locked)
         self._quota = Quota(session.limits)
         self._guard = Guard(con, session, self._clock)
         self._executed = False

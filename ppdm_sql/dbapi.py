@@ -104,7 +104,10 @@ def TimeFromTicks(ticks: float) -> datetime.time:  # noqa: N802  # the name that
 
 @contextmanager
 def as_dbapi() -> Iterator[None]:
-    """Raise our errors as members of DB-API's tree too, and damage that DuckDB meets as ours; all others pass."""
+    """Raise our errors as members of DB-API's tree too, and damage that DuckDB meets as ours.
+
+    All others pass, without the stack traces of DuckDB's own faults, which have paths in them.
+    """
     try:
         yield
     except errors.PpdmError as error:
@@ -114,9 +117,11 @@ def as_dbapi() -> Iterator[None]:
             raise
         raise _in_both_trees(type(error))(*error.args).with_traceback(error.__traceback__) from error.__cause__
     except duckdb.Error as error:
-        if not is_damage(str(error)):
-            raise
-        raise _damaged(str(error)) from None
+        if is_damage(str(error)):
+            raise _damaged(str(error)) from None
+        if isinstance(error, duckdb.InternalException | duckdb.FatalException):
+            raise type(error)(str(error).split("Stack Trace", maxsplit=1)[0].strip()) from None
+        raise
 
 
 def is_damage(message: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 import sys
 import threading
 import time
@@ -19,12 +20,15 @@ from typing import NoReturn, TypeVar
 import duckdb
 
 from ppdm_sql.engines.quoting import quote_name
-from ppdm_sql.errors import LimitExceeded, SettingError
+from ppdm_sql.errors import LimitExceeded, QueryError, ReleaseError, SettingError
 
 Done = TypeVar("Done")
 
 AGAIN = 0.25
 """Seconds until work that did not stop is told once more."""
+
+FILE = re.compile(r"\bfile ['\"]")
+"""How DuckDB's errors name a file."""
 
 TIMES = 100
 """How often it is told: work that goes on after that cannot be stopped."""
@@ -103,11 +107,15 @@ class Stop(BaseException):
 
 
 class Clock:
-    """Lets the calls that work on one statement take so many seconds together."""
+    """Lets the calls that work on one statement take so many seconds together.
 
-    def __init__(self, con: duckdb.DuckDBPyConnection, limits: Limits) -> None:
+    Where the connection is locked, their errors name no file.
+    """
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, limits: Limits, locked: bool = False) -> None:
         self._con = con
         self._limits = limits
+        self._locked = locked
         self._left = limits.timeout
         self._watch: _Watch | None = None
 
@@ -118,8 +126,8 @@ class Clock:
 
     @property
     def limited(self) -> bool:
-        """Whether there is a limit at all."""
-        return self._left is not None
+        """Whether there is anything to see to at all."""
+        return self._left is not None or self._locked
 
     def run(self, work: Callable[[], Done]) -> Done:
         """Do a part of the work within what is left of the time; a part of a part counts with the whole."""
@@ -135,6 +143,10 @@ class Clock:
                 f"the statement needs more than max_memory = {self._limits.max_memory} of this connection. "
                 "Ask for less at a time."
             ) from None
+        except (duckdb.Error, QueryError) as error:
+            if self._locked and _is_about_files(error):
+                raise ReleaseError("the release's files cannot be read: they are damaged, or gone.") from None
+            raise
         finally:
             self._watch = None
 
@@ -260,6 +272,13 @@ def _imports(thread: int) -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+def _is_about_files(error: Exception) -> bool:
+    """Whether an error of DuckDB's comes from reading files; by its words, and never by what the files are called."""
+    return isinstance(error, duckdb.IOException | duckdb.PermissionException) or (
+        isinstance(error, duckdb.InvalidInputException | QueryError) and FILE.search(str(error)) is not None
+    )
 
 
 def _is_number(value: object) -> bool:

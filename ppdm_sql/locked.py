@@ -60,11 +60,17 @@ MACHINE = frozenset(
 """Other views and functions that tell settings or paths, wait, write, or take bytes for states of their own."""
 
 SERIES = frozenset(["generate_series", "range"])
-LENGTHS = frozenset(["array_resize", "bar", "list_resize", "pad", "repeat"])
+LENGTHS = frozenset(["array_resize", "bar", "bitstring", "list_resize", "pad", "repeat"])
 """Functions that make one value as long as they are told: by each of their arguments, or by those after the first."""
 
 LONGEST = 10_000
 """Such a value is not counted by DuckDB's memory limit, nor can its making be interrupted."""
+
+DISTANCES = frozenset(["damerau_levenshtein", "editdist3", "jaro_similarity", "jaro_winkler_similarity", "levenshtein"])
+"""Functions that take as many steps as one text's length times the other's, and cannot be interrupted."""
+
+SHORT = 100
+"""How long one of the texts may be."""
 
 FORMATS = frozenset(["format", "printf"])
 WIDTH = re.compile(r"[%{][^}]*(?:\d{5}|\*|\{)")
@@ -194,8 +200,13 @@ def _check_call(call: exp.Func) -> None:
                 f"this connection is locked: {name} makes a value as long as it is told, which must be a number up to "
                 f"{LONGEST:,}, once and not for each item of a list. In FROM there is no such limit."
             )
+    called_on = [call.parent.this] if isinstance(call.parent, exp.Dot) else []  # 'x'.levenshtein('y')
+    if name in DISTANCES and not any(_is_short(text) for text in (*called_on, *arguments)):
+        raise Locked(f"this connection is locked: {name} takes a constant text of up to {SHORT} letters.")
+    if name == "reservoir_quantile" and not all(_is_small(size) for size in arguments[2:]):  # kept for each group
+        raise Locked(f"this connection is locked: {name} keeps as many values as it is told, up to {LONGEST:,}.")
     if name in FORMATS:
-        pattern = call.parent.this if isinstance(call.parent, exp.Dot) else arguments[0] if arguments else None
+        pattern = (*called_on, *arguments, None)[0]
         if not (isinstance(pattern, exp.Literal) and pattern.is_string) or WIDTH.search(pattern.this):
             raise Locked(f"this connection is locked: {name} takes a constant text, and widths below {LONGEST:,}.")
 
@@ -216,6 +227,10 @@ def _is_repeated(call: exp.Expr) -> bool:
 def _is_small(size: exp.Expr) -> bool:
     number = size.this if isinstance(size, exp.Neg) else size
     return isinstance(number, exp.Literal) and not number.is_string and float(number.this) <= LONGEST
+
+
+def _is_short(text: exp.Expr) -> bool:
+    return isinstance(text, exp.Literal) and text.is_string and len(text.this) <= SHORT
 
 
 def _machine(name: str) -> Locked:

@@ -124,6 +124,8 @@ def test_rows_of_a_release_are_limited_too(con):
         lambda con: con.sql(ENDLESS).fetchall(),
         lambda con: con.sql(ENDLESS).show(),
         lambda con: con.sql(ENDLESS).df(),
+        lambda con: con.sql("FROM range(1000000000000)").iter_rows(),
+        lambda con: con.sql("FROM range(1000000000000)").to_arrow_reader(),
         lambda con: con.execute("SELECT sleep_ms(60) FROM range(1000000)").df(),
         lambda con: con.execute("SELECT sum(a.range) FROM range(1000000) AS a, range(1000000) AS b").fetchone(),
         lambda con: con.execute(f"SELECT count(*) FROM people WHERE age > ({ENDLESS})"),
