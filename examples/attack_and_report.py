@@ -17,9 +17,6 @@ POLICY = """
 table = "staff"
 identity = ["number"]
 
-[columns.number]
-mechanism = "drop"
-
 [columns.salary]
 mechanism = "uniform"
 domain = { min = 0, max = 200000 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, TypeVar
@@ -36,15 +35,10 @@ from ppdm_sql.rewrite.parse import Parameters
 from ppdm_sql.scope import with_variables_of_caller
 from ppdm_sql.session import Session
 from ppdm_sql.statement import Statement, understand
-from ppdm_sql.statement_text import words_of
+from ppdm_sql.statement_text import setting_of, without_end, words_of
 from ppdm_sql.withheld import PASSED, REACHING, RELATIONS, TABLES, why_withheld
 
 Result = TypeVar("Result")
-
-_SCOPE = r"(?:(?:SESSION|LOCAL|GLOBAL)\s+)?"
-_GAP = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*"  # comments may stand around a statement
-SET = re.compile(rf"{_GAP}SET\s+{_SCOPE}(ppdm_\w+)\s*(?:=|TO)\s*(.+?){_GAP};?{_GAP}", re.IGNORECASE | re.DOTALL)
-RESET = re.compile(rf"{_GAP}RESET\s+{_SCOPE}(ppdm_\w+){_GAP};?{_GAP}", re.IGNORECASE | re.DOTALL)
 
 TELLING = {"describe", "desc", "explain", "show", "summarize"}
 """What statements begin with that read and give no rows of tables."""
@@ -66,7 +60,7 @@ class Connection(Results, Released):
     def __init__(self, con: duckdb.DuckDBPyConnection, session: Session) -> None:
         self._con = con
         self._session = session
-        self._clock = Clock(con, session.limits)
+        self._clock = Clock(con, session.limits, session.locked)
         self._quota = Quota(session.limits)
         self._guard = Guard(con, session, self._clock)
         self._executed = False
@@ -178,6 +172,7 @@ class Connection(Results, Released):
         self._clock.renew()
         self._quota.renew()
         with as_dbapi():
+            self._session.check_files()
             return self._clock.run(work)
 
     def _limited(self, sql: str, values: Parameters) -> str:
@@ -185,7 +180,7 @@ class Connection(Results, Released):
         if not self._quota.limited:
             return sql
         found = self._as_it_is(self._con.sql, {"query": sql}, {"params": values})
-        return self._session.limits.one_too_many(sql, found.columns)
+        return self._session.limits.one_too_many(without_end(sql), found.columns)
 
     def begin(self) -> Connection:
         """Start a transaction."""
@@ -219,7 +214,7 @@ class Connection(Results, Released):
 
     def interrupt(self) -> None:
         """Stop what runs here and on cursors made from here, from another thread."""
-        self._con.interrupt()
+        self._clock.interrupt()
         for cursor in list(self._cursors):
             cursor.interrupt()
 
@@ -288,14 +283,13 @@ class Connection(Results, Released):
             return self._publish(parsed, parameters) if run else Statement(sql, "publishing", sql)
         if kind_of(parsed) == duckdb.StatementType.TRANSACTION:  # ROLLBACK must work where nothing else does
             return Statement(sql, "a transaction: runs in DuckDB as it is")
-        if match := SET.fullmatch(sql):
-            changed = session.settings.with_setting(match.group(1), match.group(2).strip("'\""))
-        elif match := RESET.fullmatch(sql):
-            changed = session.settings.reset(match.group(1))
-        else:
+        setting = setting_of(sql)
+        if setting is None:
             if session.locked:
                 check_locked(self._con, session.catalog(self._con), sql)
             return understand(EmbeddedEngine(self._con), session, sql, parameters)
+        name, value = setting
+        changed = session.settings.reset(name) if value is None else session.settings.with_setting(name, value)
         if run:
             session.settings = changed
         return None

@@ -20,6 +20,7 @@ each catch it.
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -84,6 +85,15 @@ _KINDS: tuple[tuple[type[errors.PpdmError], type[duckdb.Error]], ...] = (
     (errors.PpdmError, DatabaseError),
 )
 
+_DAMAGE = (
+    "Corrupt database file",
+    "Parquet file is likely corrupted",
+    r"[\w ]*Error: Failed to read file .*(decompress|corrupt|out of buffer|invalid)",
+    r"Serialization Error: Failed to deserialize",
+    r"IO Error: Could not read enough bytes",
+)
+"""What DuckDB says of damage, at the beginning of a message."""
+
 _made: dict[type[errors.PpdmError], type[errors.PpdmError]] = {}
 
 
@@ -94,13 +104,34 @@ def TimeFromTicks(ticks: float) -> datetime.time:  # noqa: N802  # the name that
 
 @contextmanager
 def as_dbapi() -> Iterator[None]:
-    """Raise our errors as members of DB-API's tree too; all others pass."""
+    """Raise our errors as members of DB-API's tree too, and damage that DuckDB meets as ours.
+
+    All others pass, without the stack traces of DuckDB's own faults, which have paths in them.
+    """
     try:
         yield
     except errors.PpdmError as error:
+        if isinstance(error, errors.QueryError) and is_damage(str(error)):
+            raise _damaged(str(error)) from None
         if isinstance(error, Error):
             raise
         raise _in_both_trees(type(error))(*error.args).with_traceback(error.__traceback__) from error.__cause__
+    except duckdb.Error as error:
+        if is_damage(str(error)):
+            raise _damaged(str(error)) from None
+        if isinstance(error, duckdb.InternalException | duckdb.FatalException):
+            raise type(error)(str(error).split("Stack Trace", maxsplit=1)[0].strip()) from None
+        raise
+
+
+def is_damage(message: str) -> bool:
+    """Whether DuckDB says that a file is not as it was written."""
+    return any(re.match(pattern, message, re.IGNORECASE) for pattern in _DAMAGE)
+
+
+def _damaged(message: str) -> errors.PpdmError:
+    said = message.splitlines()[0][:300].rstrip(".")
+    return _in_both_trees(errors.ReleaseError)(f"a file that this reads is damaged ({said}). {errors.AGAIN}")
 
 
 def _in_both_trees(ours: type[errors.PpdmError]) -> type[errors.PpdmError]:

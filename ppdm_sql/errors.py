@@ -17,6 +17,7 @@
     PpdmWarning (UserWarning)
     ├── NotConverged                an iterative answer stopped before its certificate; names the gap
     ├── RareValues                  a release holds values that hardly anybody has
+    ├── OtherRows                   positions may name other rows than in an earlier release of the same key
     ├── Waiting                     another publication is at work in the same place
     └── NotConfirmed                a release is in place, and its ledger counts it without knowing that
 
@@ -86,6 +87,10 @@ class NotConverged(PpdmWarning):
 
 class RareValues(PpdmWarning):
     """A release holds values that hardly anybody has, which tell more than the others."""
+
+
+class OtherRows(PpdmWarning):
+    """Rows are named by their position, which may have named other rows in an earlier release of the same key."""
 
 
 class Waiting(PpdmWarning):

@@ -205,16 +205,18 @@ class Joined:
             if one.manifest.coins.isdisjoint(other.manifest.coins) or not shared:
                 continue
             identity = one.manifest.identity
-            named = bool(identity) and set(identity) == set(other.manifest.identity)
+            folded = [sorted(map(str.casefold, manifest.identity)) for manifest in (one.manifest, other.manifest)]
+            named = bool(identity) and folded[0] == folded[1]
             if named and not self.overlap(one, other, identity):
                 continue
+            unknown = "is not released" if not identity or not other.manifest.identity else "goes by different names"
             names = "two members of the union are" if first != second else f"{other.name} and {one.name} are"
             same = f"hold rows of one {', '.join(identity)}" if named else "may hold the same rows, for their identity"
             refuse(
                 self.sql,
                 other.node,
                 f"{names} both releases of {one.manifest.table} with {shared[0]} perturbed: they share coins, and are "
-                f"not independent, for they were made with one key and {same}{'' if named else ' is not released'}.",
+                f"not independent, for they were made with one key and {same}{'' if named else ' ' + unknown}.",
                 "Ask one of them, with all conditions. Parts of a table go together where each has a key of its own, "
                 "or where the columns that name a row are released and no two parts have the same row.",
             )

@@ -1,30 +1,34 @@
-"""What a connection may spend on a statement: seconds, rows of its result, memory.
+"""What a connection may spend on a statement: seconds, rows of its result, memory; and how it is interrupted.
 
-DuckDB is interrupted when the time is up. Our own part of the work (reading SQL, planning, reconstruction) is Python,
-which nobody can interrupt from outside but by an exception that is set for its thread.
+DuckDB is interrupted when the time is up, or the caller asks for it. Our own part of the work (reading SQL, planning,
+reconstruction) is Python, which nobody can interrupt from outside but by an exception that is set for its thread.
 """
 
 from __future__ import annotations
 
 import ctypes
 import math
+import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 import duckdb
 
 from ppdm_sql.engines.quoting import quote_name
-from ppdm_sql.errors import LimitExceeded, SettingError
+from ppdm_sql.errors import LimitExceeded, QueryError, ReleaseError, SettingError
 
 Done = TypeVar("Done")
 
 AGAIN = 0.25
 """Seconds until work that did not stop is told once more."""
+
+FILE = re.compile(r"\bfile ['\"]")
+"""How DuckDB's errors name a file."""
 
 TIMES = 100
 """How often it is told: work that goes on after that cannot be stopped."""
@@ -94,36 +98,44 @@ class Quota:
                 raise self._limits.refuse_rows()
 
 
+INTERRUPTED = "INTERRUPT Error: Interrupted!"
+"""What DuckDB says of a statement that was interrupted."""
+
+
 class Stop(BaseException):
-    """Set for the thread whose time is up; no code of a library takes it for an error of its own."""
+    """Set for the thread whose work is stopped; no code of a library takes it for an error of its own."""
 
 
 class Clock:
-    """Lets the calls that work on one statement take so many seconds together."""
+    """Lets the calls that work on one statement take so many seconds together.
 
-    def __init__(self, con: duckdb.DuckDBPyConnection, limits: Limits) -> None:
+    Where the connection is locked, their errors name no file.
+    """
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, limits: Limits, locked: bool = False) -> None:
         self._con = con
         self._limits = limits
+        self._locked = locked
         self._left = limits.timeout
-        self._runs = False
+        self._watch: _Watch | None = None
 
     def renew(self) -> None:
         """Begin with another statement."""
-        if not self._runs:
+        if self._watch is None:
             self._left = self._limits.timeout
 
     @property
     def limited(self) -> bool:
-        """Whether there is a limit at all."""
-        return self._left is not None
+        """Whether there is anything to see to at all."""
+        return self._left is not None or self._locked
 
     def run(self, work: Callable[[], Done]) -> Done:
         """Do a part of the work within what is left of the time; a part of a part counts with the whole."""
-        if self._runs:
+        if self._watch is not None:
             return work()
-        self._runs = True
+        self._watch = _Watch(self._con, self._left)
         try:
-            return work() if self._left is None else self._timed(work, self._left)
+            return self._watched(work, self._watch)
         except (duckdb.OutOfMemoryException, MemoryError):
             if self._limits.max_memory is None:
                 raise
@@ -131,13 +143,24 @@ class Clock:
                 f"the statement needs more than max_memory = {self._limits.max_memory} of this connection. "
                 "Ask for less at a time."
             ) from None
+        except (duckdb.Error, QueryError) as error:
+            if self._locked and _is_about_files(error):
+                raise ReleaseError("the release's files cannot be read: they are damaged, or gone.") from None
+            raise
         finally:
-            self._runs = False
+            self._watch = None
 
-    def _timed(self, work: Callable[[], Done], seconds: float) -> Done:
+    def interrupt(self) -> None:
+        """Stop what runs, in DuckDB or in Python; to be called from another thread, or by a signal."""
+        watch = self._watch
+        if watch is None:
+            self._con.interrupt()
+        else:
+            watch.interrupt()
+
+    def _watched(self, work: Callable[[], Done], watch: _Watch) -> Done:
         """Whatever call a late exception strikes in is inside of one of the two blocks, so that none gets out."""
         began = time.monotonic()
-        watch = _Watch(self._con, max(seconds, 0.0))
         try:
             try:
                 watch.start()
@@ -146,6 +169,8 @@ class Clock:
                 watch.end()
         except (Stop, duckdb.InterruptException, RuntimeError) as error:
             watch.end()
+            if watch.interrupted:
+                raise duckdb.InterruptException(INTERRUPTED) from None
             if not (isinstance(error, Stop) or watch.fired):
                 raise
             with suppress(duckdb.Error):
@@ -155,46 +180,69 @@ class Clock:
                 "and was stopped. Ask for less at a time."
             ) from None
         finally:
-            self._left = seconds - (time.monotonic() - began)
+            if self._left is not None:
+                self._left -= time.monotonic() - began
         return done
 
 
 class _Watch:
-    """A thread that stops the work of another when the time is up, and again until it is told that it has ended.
+    """Stops the work of a thread when the time is up or somebody interrupts it, and again until it has ended.
 
-    Plain locks tell it: whatever else the standard library has could be left half done by the exception.
+    A thread of its own does so, which is started when there is a time to wait for. Plain locks tell it: whatever else
+    the standard library has could be left half done by the exception.
     """
 
-    def __init__(self, con: duckdb.DuckDBPyConnection, seconds: float) -> None:
+    def __init__(self, con: duckdb.DuckDBPyConnection, seconds: float | None) -> None:
         self._con = con
         self._seconds = seconds
         self._worker = threading.get_ident()
         self._running = threading.Lock()
         self._running.acquire()
+        self._threads: list[threading.Thread] = []
         self.fired = False
-        self._thread = threading.Thread(target=self._wait, daemon=True)
+        self.interrupted = False
 
     def start(self) -> None:
-        """Let the time run."""
-        self._thread.start()
+        """Let the time run, where it is limited."""
+        if self._seconds is not None:
+            self._stop_after(max(self._seconds, 0.0))
+
+    def interrupt(self) -> None:
+        """Stop the work at once."""
+        self.interrupted = True
+        self._stop_after(0.0)
 
     def end(self) -> None:
-        """Watch no longer, once more or for the first time; an exception that arrives only now is dropped."""
+        """Watch no longer, once more or for the first time; an exception that is late is dropped.
+
+        It is raised and caught here, not taken back: Python would look for it for ever after, and not get on where a
+        profiler or a debugger watches.
+        """
+        dropped = False
         while True:
             try:
                 with suppress(RuntimeError):  # released already, before an exception struck here
                     self._running.release()
-                while self._thread.is_alive():
-                    self._thread.join(0.01)
-                _set_exception(self._worker, None)
-                return
+                for thread in self._threads:
+                    while thread.is_alive():
+                        thread.join(0.01)
+                if dropped or not self.fired:
+                    return
+                dropped = True
+                _raise_here(Stop)
             except Stop:
                 continue
 
-    def _wait(self) -> None:
-        seconds = self._seconds
+    def _stop_after(self, seconds: float) -> None:
+        thread = threading.Thread(target=self._wait, args=(seconds,), daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _wait(self, seconds: float) -> None:
         for _ in range(TIMES):
             if self._running.acquire(timeout=min(seconds, threading.TIMEOUT_MAX)):
+                with suppress(RuntimeError):  # released by a second end already; another thread may wait for it too
+                    self._running.release()
                 return
             seconds = AGAIN
             self.fired = True
@@ -204,9 +252,16 @@ class _Watch:
                 _set_exception(self._worker, Stop)
 
 
-def _set_exception(thread: int, kind: type[BaseException] | None) -> None:
-    """Let a thread raise an exception as soon as it runs Python again; None takes back what has not been raised."""
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None if kind is None else ctypes.py_object(kind))
+def _set_exception(thread: int, kind: type[BaseException]) -> None:
+    """Let a thread raise an exception as soon as it runs Python again, in the place of any that it has yet to raise."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(kind))
+
+
+def _raise_here(kind: type[BaseException]) -> NoReturn:
+    """Raise an exception as one that is set for a thread, so that none is left to be raised."""
+    _set_exception(threading.get_ident(), kind)
+    while True:
+        pass
 
 
 def _imports(thread: int) -> bool:
@@ -217,6 +272,13 @@ def _imports(thread: int) -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+def _is_about_files(error: Exception) -> bool:
+    """Whether an error of DuckDB's comes from reading files; by its words, and never by what the files are called."""
+    return isinstance(error, duckdb.IOException | duckdb.PermissionException) or (
+        isinstance(error, duckdb.InvalidInputException | QueryError) and FILE.search(str(error)) is not None
+    )
 
 
 def _is_number(value: object) -> bool:

@@ -18,8 +18,10 @@ from sqlglot import exp
 
 from ppdm_sql.engines.catalog import Catalog
 from ppdm_sql.engines.dense_groups import SETTING
+from ppdm_sql.engines.long_lists import take_out
 from ppdm_sql.engines.quoting import quote_text
 from ppdm_sql.errors import Locked, QueryError
+from ppdm_sql.rewrite.written_out import columns_written_out, tables_written_out, terms_written_out
 from ppdm_sql.statement_text import STATEMENTS, Word, read, statement_inside, words_of
 from ppdm_sql.touching import FILE_ENDINGS, READERS, file_name
 
@@ -58,11 +60,17 @@ MACHINE = frozenset(
 """Other views and functions that tell settings or paths, wait, write, or take bytes for states of their own."""
 
 SERIES = frozenset(["generate_series", "range"])
-LENGTHS = frozenset(["array_resize", "bar", "list_resize", "pad", "repeat"])
+LENGTHS = frozenset(["array_resize", "bar", "bitstring", "list_resize", "pad", "repeat"])
 """Functions that make one value as long as they are told: by each of their arguments, or by those after the first."""
 
 LONGEST = 10_000
 """Such a value is not counted by DuckDB's memory limit, nor can its making be interrupted."""
+
+DISTANCES = frozenset(["damerau_levenshtein", "editdist3", "jaro_similarity", "jaro_winkler_similarity", "levenshtein"])
+"""Functions that take as many steps as one text's length times the other's, and cannot be interrupted."""
+
+SHORT = 100
+"""How long one of the texts may be."""
 
 FORMATS = frozenset(["format", "printf"])
 WIDTH = re.compile(r"[%{][^}]*(?:\d{5}|\*|\{)")
@@ -71,6 +79,13 @@ WIDTH = re.compile(r"[%{][^}]*(?:\d{5}|\*|\{)")
 SHOWN = frozenset(["tables", "databases", "schemas", "all"])
 CHANGES = frozenset({("insert", "into"), ("insert", "or"), ("delete", "from"), ("merge", "into")})
 """What statements that change tables begin with; one may stand in a WITH clause."""
+
+WRITTEN_OUT = (
+    ("tables", tables_written_out, 1_000),
+    ("columns", columns_written_out, 4_000),
+    ("terms in one item", terms_written_out, 10_000),
+)
+"""What a query may have at most: DuckDB cannot be interrupted while it plans."""
 
 FILE_SIGNS = frozenset("./\\*?[:")
 
@@ -95,9 +110,12 @@ def check_locked(con: duckdb.DuckDBPyConnection, catalog: Catalog, sql: str) -> 
         return
     inside = statement_inside(sql) if first == "explain" else None
     try:
-        tree = read(sql if inside is None else inside)
+        _check_read(read(take_out(sql if inside is None else inside)[0]), catalog, first)
     except RecursionError:
         raise QueryError("the query is nested too deeply to be read: join fewer conditions at a time.") from None
+
+
+def _check_read(tree: exp.Expr | None, catalog: Catalog, first: str) -> None:
     if not isinstance(tree, READERS) or tree.find(exp.DML, exp.DDL, exp.Command) not in (None, tree):
         raise Locked(
             f"this connection is locked: {first.upper() or 'this'} is not allowed, only queries and SET ppdm_.. are."
@@ -146,6 +164,12 @@ def _is_setting(con: duckdb.DuckDBPyConnection, name: str) -> bool:
 
 
 def _check_inside(tree: exp.Expr, catalog: Catalog) -> None:
+    for name, written_out, most in WRITTEN_OUT:
+        if written_out(tree) > most:
+            raise Locked(
+                f"this connection is locked: written out, the query has more than {most:,} {name}, for names stand for "
+                "names and stars for stars. Use fewer of them, or each less often."
+            )
     for table in tree.find_all(exp.Table):
         _check_table(table, catalog)
     for call in tree.find_all(exp.Func):
@@ -176,8 +200,13 @@ def _check_call(call: exp.Func) -> None:
                 f"this connection is locked: {name} makes a value as long as it is told, which must be a number up to "
                 f"{LONGEST:,}, once and not for each item of a list. In FROM there is no such limit."
             )
+    called_on = [call.parent.this] if isinstance(call.parent, exp.Dot) else []  # 'x'.levenshtein('y')
+    if name in DISTANCES and not any(_is_short(text) for text in (*called_on, *arguments)):
+        raise Locked(f"this connection is locked: {name} takes a constant text of up to {SHORT} letters.")
+    if name == "reservoir_quantile" and not all(_is_small(size) for size in arguments[2:]):  # kept for each group
+        raise Locked(f"this connection is locked: {name} keeps as many values as it is told, up to {LONGEST:,}.")
     if name in FORMATS:
-        pattern = call.parent.this if isinstance(call.parent, exp.Dot) else arguments[0] if arguments else None
+        pattern = (*called_on, *arguments, None)[0]
         if not (isinstance(pattern, exp.Literal) and pattern.is_string) or WIDTH.search(pattern.this):
             raise Locked(f"this connection is locked: {name} takes a constant text, and widths below {LONGEST:,}.")
 
@@ -198,6 +227,10 @@ def _is_repeated(call: exp.Expr) -> bool:
 def _is_small(size: exp.Expr) -> bool:
     number = size.this if isinstance(size, exp.Neg) else size
     return isinstance(number, exp.Literal) and not number.is_string and float(number.this) <= LONGEST
+
+
+def _is_short(text: exp.Expr) -> bool:
+    return isinstance(text, exp.Literal) and text.is_string and len(text.this) <= SHORT
 
 
 def _machine(name: str) -> Locked:

@@ -59,6 +59,9 @@ RESULTS = frozenset(
 )
 """What hands all rows over."""
 
+LAZY = frozenset(["fetch_arrow_reader", "fetch_record_batch", "iter_rows", "to_arrow_reader"])
+"""Those that read rows only when they are asked for the next, after the call: where time is limited, they have read."""
+
 
 @dataclass(frozen=True)
 class Guard:
@@ -113,7 +116,7 @@ class Relation:
 
     def _run(self, name: str, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if name in RESULTS:
-            method = getattr(self._within_limits(), name)
+            method = getattr(self._within_limits(name), name)
         elif name not in READS:
             self._check(name)
             if name not in FILES:
@@ -125,11 +128,11 @@ class Relation:
             self._guard.session.forget()
         return self._wrapped(result)
 
-    def _within_limits(self) -> duckdb.DuckDBPyRelation:
+    def _within_limits(self, name: str) -> duckdb.DuckDBPyRelation:
         """The relation, run already where its rows are limited: one too many tells that there are more."""
         limits = self._guard.session.limits
         if limits.max_rows is None:
-            return self._relation
+            return self._relation.materialize() if limits.timeout is not None and name in LAZY else self._relation
         rows = self._relation.limit(limits.max_rows + 1).materialize()
         if len(rows) > limits.max_rows:
             raise limits.refuse_rows()
@@ -184,6 +187,7 @@ class Relation:
     def _timed(self, shown: Callable[[], Any]) -> Any:
         self._guard.clock.renew()
         with as_dbapi():
+            self._guard.session.check_files()
             return self._guard.clock.run(shown)
 
     def __dir__(self) -> Iterable[str]:

@@ -36,6 +36,10 @@ class Released:
             raise QueryError(f"{table!r} is not a release that this connection can see.")
         return found
 
+    def manifests(self) -> list[Manifest]:
+        """The public parameters of all releases in sight, by the names of their tables."""
+        return sorted(self._session.catalog(self._con).releases.values(), key=lambda manifest: manifest.table)
+
     def rows_of(self, table: str) -> str:
         """The name of the rows of a released table in the database itself, in SQL."""
         named = self._session.located(self._con, exp.to_table(table, dialect="duckdb"))

@@ -9,10 +9,11 @@ import duckdb
 from sqlglot import exp
 
 from ppdm_sql.engines.catalog import Catalog, Name, read_catalog
+from ppdm_sql.engines.signature import Verified
 from ppdm_sql.limits import Limits
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.rewrite.settings import Settings
-from ppdm_sql.statement_text import may_reach_release, read
+from ppdm_sql.statement_text import may_reach_release, read, unseen_tables
 from ppdm_sql.touching import located, touched
 
 
@@ -27,7 +28,8 @@ class Sight:
 class Session:
     """The catalog is read again after every statement that may have changed it.
 
-    `home` is the database that a cursor begins in, where it is not the first one of the connection.
+    `home` is the database that a cursor begins in, where it is not the first one of the connection. `verified` are
+    files whose signatures were verified, and which DuckDB opens again for every statement.
     """
 
     settings: Settings = field(default_factory=Settings)
@@ -37,12 +39,18 @@ class Session:
     limits: Limits = field(default_factory=Limits)
     locked: bool = False
     home: str | None = None
+    verified: Verified | None = None
 
     def catalog(self, con: duckdb.DuckDBPyConnection) -> Catalog:
         """The releases in sight of the connection."""
         if self.sight.catalog is None:
             self.sight.catalog = read_catalog(con, self.files)
         return self.sight.catalog
+
+    def check_files(self) -> None:
+        """Refuse to go on where files that were verified have changed since."""
+        if self.verified is not None:
+            self.verified.check()
 
     def forget(self) -> None:
         """Read the catalog again before the next query."""
@@ -65,7 +73,12 @@ class Session:
         tree = read(sql)
         if tree is None:
             return self.may_reach_release(con, sql)
-        return bool(self.releases(con, tree))
+        return bool(self.releases(con, tree)) or self.unseen(con, sql, tree) is not None
+
+    def unseen(self, con: duckdb.DuckDBPyConnection, sql: str, tree: exp.Expr) -> exp.Table | None:
+        """A table that only DuckDB sees in a query, where it is a release, or anything at all if this is locked."""
+        tables = unseen_tables(con, sql, tree)
+        return next((table for table in tables if self.locked or self.releases(con, table)), None)
 
     def may_reach_release(self, con: duckdb.DuckDBPyConnection, text: str) -> bool:
         """Whether a text that could not be read as a tree may lead to a release."""

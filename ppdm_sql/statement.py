@@ -16,7 +16,8 @@ from ppdm_sql.errors import QueryError, Unsupported
 from ppdm_sql.joined import Joined
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.policy.small_domains import SmallDomainColumn
-from ppdm_sql.query.execute.answer import GROUPS, Groups, answer, put_together, sized
+from ppdm_sql.query.execute.answer import GROUPS, Groups, answer, as_one_relation, sized
+from ppdm_sql.rewrite.file_names import name_files
 from ppdm_sql.rewrite.group_counting import mark_groups, refuse_counted_groups
 from ppdm_sql.rewrite.grouping_sets import each_set
 from ppdm_sql.rewrite.inline import Tables, inline
@@ -94,6 +95,7 @@ def _understand(
     as_is = Statement(sql, "touches no release: runs in DuckDB as it is", reads_only=isinstance(tree, READERS))
     touched = session.releases(engine.con, known_parameters(tree, parameters))
     if not touched:
+        _check_seen(session, engine, sql, tree)
         renamed = listed(engine.con, session.catalog(engine.con), number_placeholders(sql), tree)
         return replace(as_is, renamed=renamed)
     if isinstance(tree, exp.Describe | exp.Use | exp.Detach):
@@ -119,8 +121,9 @@ class _Rewriting:
     def of(self, tree: exp.Expr) -> Statement:
         """The statement that runs in the place of `tree`."""
         before = tree
-        tree = self.session.located(self.engine.con, tree)
-        tables = Tables(self.is_release, self.definition, self.columns_of, self.names_of)
+        tree = name_files(self.session.located(self.engine.con, tree), self.engine.is_called)
+        aggregates = self.session.catalog(self.engine.con).aggregates
+        tables = Tables(self.is_release, self.definition, self.columns_of, self.names_of, aggregates)
         tree = inline(self.as_is.sql, tree, tables)
         for select in self.readers(tree):
             replacement = self.select(select, select is tree)
@@ -135,8 +138,9 @@ class _Rewriting:
         elif not self.rows:
             why = "no perturbed column takes part: the answer is exact"
         elif tree == before:
+            _check_seen(self.session, self.engine, self.as_is.sql, tree)
             return replace(self.as_is, why=why)
-        put_together(tree, self.groups)
+        as_one_relation(tree, self.groups)
         text = tree.sql(dialect=self.engine.dialect, copy=False)
         return Statement(self.as_is.sql, why, text, tuple(self.groups), tuple(self.plans), reads_only=True, tree=tree)
 
@@ -264,6 +268,16 @@ def _shows_columns(select: exp.Select) -> bool:
     while isinstance(node.parent, exp.Subquery | exp.SetOperation):
         node = node.parent
     return node.parent is None or isinstance(node.parent, exp.From | exp.Join | exp.CTE)
+
+
+def _check_seen(session: Session, engine: EmbeddedEngine, sql: str, tree: exp.Expr) -> None:
+    """Refuse to let DuckDB run a text as it is in which it sees tables that we do not."""
+    unseen = session.unseen(engine.con, sql, tree)
+    if unseen is not None:
+        raise QueryError(
+            f"DuckDB reads {unseen.sql(dialect=engine.dialect)} in this statement, in a form that cannot be checked: "
+            "write it as a plain SELECT."
+        )
 
 
 def _unread(session: Session, engine: EmbeddedEngine, sql: str) -> Statement:

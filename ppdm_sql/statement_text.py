@@ -6,6 +6,7 @@ lead to no release.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -45,6 +46,9 @@ STATEMENTS = (
 """What a tree is whose tables are all that the statement reads and changes."""
 
 
+SCOPES = frozenset(["session", "local", "global"])
+
+
 @dataclass(frozen=True)
 class Word:
     """A word of a statement: its text, the place behind it, and whether it is a name, a string or neither."""
@@ -74,6 +78,30 @@ def read(sql: str) -> exp.Expr | None:
     return tree if isinstance(tree, STATEMENTS) else None
 
 
+def unseen_tables(con: duckdb.DuckDBPyConnection, sql: str, tree: exp.Expr) -> list[exp.Table]:
+    """The tables that DuckDB reads in a query and that its tree has not: DuckDB and sqlglot understood it differently.
+
+    Nothing is known of statements that DuckDB does not show as a tree of its own: all but queries, and PIVOT.
+    """
+    if not isinstance(tree, READERS):
+        return []
+    with con.cursor() as aside:
+        shown = aside.execute("SELECT json_serialize_sql(?::VARCHAR)", [sql]).fetchall()[0][0]
+    seen = {tuple(part.name.casefold() for part in table.parts) for table in tree.find_all(exp.Table)}
+    found: dict[tuple[str, ...], exp.Table] = {}
+
+    def collect(node: dict[str, object]) -> None:
+        if node.get("type") == "BASE_TABLE":
+            names = [str(node[part]) for part in ("catalog_name", "schema_name", "table_name") if node[part]]
+            parts = [exp.to_identifier(name, quoted=True) for name in reversed(names)]
+            found[tuple(name.casefold() for name in names)] = exp.Table(
+                **dict(zip(("this", "db", "catalog"), parts, strict=False))
+            )
+
+    json.loads(shown, object_hook=collect)
+    return [table for names, table in found.items() if names not in seen]
+
+
 def words_of(sql: str, most: int | None = None) -> list[Word]:
     """The words of a statement, all or the first few, without comments."""
     encoded = sql.encode()
@@ -85,6 +113,44 @@ def words_of(sql: str, most: int | None = None) -> list[Word]:
         if kind != duckdb.token_type.comment
     )
     return list(islice(words, most))
+
+
+def without_end(sql: str) -> str:
+    """A statement without the semicolon that ends it, so that it can stand in parentheses.
+
+    >>> without_end("SELECT ';' /* all; */ ; -- done")
+    "SELECT ';' "
+    """
+    words = words_of(sql)
+    while words and words[-1].text == ";":
+        words.pop()
+    cut = words[-1].end if words else 0
+    return sql.encode()[:cut].decode()
+
+
+def setting_of(sql: str) -> tuple[str, str | None] | None:
+    """The setting of ours that a statement makes, by its name and value, or resets; None for any other statement.
+
+    >>> setting_of("SET SESSION ppdm_method = 'bayes' -- for now")
+    ('ppdm_method', 'bayes')
+    >>> setting_of("RESET ppdm_method;")
+    ('ppdm_method', None)
+    """
+    if "ppdm_" not in sql.casefold() or [word.folded for word in words_of(sql, 1)] not in (["set"], ["reset"]):
+        return None
+    words = [word for word in words_of(sql) if word.text != ";"]
+    verb, *rest = words
+    if rest and rest[0].folded in SCOPES:
+        rest = rest[1:]
+    if not rest or rest[0].is_string or not rest[0].folded.startswith("ppdm_"):
+        return None
+    name = rest[0].folded
+    if verb.folded == "reset":
+        return (name, None) if len(rest) == 1 else None
+    if len(rest) < 3 or rest[1].folded not in ("=", "to"):
+        return None
+    value = sql.encode()[rest[1].end : words[-1].end].decode() if len(rest) > 3 else rest[2].text
+    return name, value.strip().strip("'\"")
 
 
 def statement_inside(sql: str) -> str | None:

@@ -22,18 +22,31 @@ def _cell(value: Any) -> Cell:
         return NULL, 0.0
     if isinstance(value, bool | int | float | Decimal):
         return NUMBER, float(value)
+    if isinstance(value, list):
+        return OTHER, str([f"{one:.9g}" if isinstance(one, float | Decimal) else one for one in value])
     return OTHER, str(value)
 
 
-def in_order(rows: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
-    """Sorted, numbers coarsely, so that rounding does not change the order."""
-    return sorted(rows, key=lambda row: [(kind, float(f"{x:.5g}") if kind == NUMBER else x) for kind, x in row])
+def in_order(rows: list[tuple[Cell, ...]], near: float = 1e-6) -> list[tuple[Cell, ...]]:
+    """Sorted, numbers coarsely, so that neither rounding nor what they may differ by changes the order."""
+
+    def coarse(value: float) -> float:
+        return float(f"{round(value / near / 100) * near * 100:.5g}") if math.isfinite(value) else value
+
+    return sorted(rows, key=lambda row: ([(kind, coarse(x) if kind == NUMBER else x) for kind, x in row], row))
 
 
-def same(found: Sequence[Row], truth: Sequence[Row], ordered: bool = False, rel: float = 1e-6) -> bool:
-    """Whether the rows are the same; ties of an order by a floating-point number may fall either way."""
+def same(
+    found: Sequence[Row], truth: Sequence[Row], ordered: bool = False, rel: float = 1e-6, near: float = 1e-6
+) -> bool:
+    """Whether the rows are the same; ties of an order by a floating-point number may fall either way.
+
+    Numbers may differ by `rel` of them, and by `near`.
+    """
     ours, theirs = cells(found), cells(truth)
-    return (ordered and _close(ours, theirs, rel)) or _close(in_order(ours), in_order(theirs), rel)
+    if ordered and _close(ours, theirs, rel, near):
+        return True
+    return _close(in_order(ours, near), in_order(theirs, near), rel, near)
 
 
 def in_order_alike(found: Sequence[Row], truth: Sequence[Row], rel: float = 1e-6) -> bool:
@@ -41,16 +54,18 @@ def in_order_alike(found: Sequence[Row], truth: Sequence[Row], rel: float = 1e-6
     return _close(cells(found), cells(truth), rel)
 
 
-def _close(ours: Sequence[tuple[Cell, ...]], theirs: Sequence[tuple[Cell, ...]], rel: float) -> bool:
+def _close(
+    ours: Sequence[tuple[Cell, ...]], theirs: Sequence[tuple[Cell, ...]], rel: float, near: float = 1e-6
+) -> bool:
     if len(ours) != len(theirs):
         return False
     pairs = ((a, b) for row, other in zip(ours, theirs, strict=True) for a, b in zip(row, other, strict=True))
-    return all(_alike(a, b, rel) for a, b in pairs)
+    return all(_alike(a, b, rel, near) for a, b in pairs)
 
 
-def _alike(one: Cell, other: Cell, rel: float) -> bool:
+def _alike(one: Cell, other: Cell, rel: float, near: float) -> bool:
     if one[0] != other[0] or one[0] != NUMBER:
         return one == other
     if math.isnan(one[1]) or math.isnan(other[1]):
         return math.isnan(one[1]) and math.isnan(other[1])
-    return math.isclose(one[1], other[1], rel_tol=rel, abs_tol=1e-6)
+    return math.isclose(one[1], other[1], rel_tol=rel, abs_tol=near)

@@ -5,6 +5,7 @@ A statement depends on nothing but its seed: `Nested(seed).statement()`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -12,11 +13,14 @@ from random_scopes import NAMES, Expression, Scope
 from random_sources import Sources
 from random_world import BOOLEAN, DATE, INTEGER, ITEMS, TEXT, Column
 
-QUANTILES = ("median({0})", "quantile_cont({0}, 0.3)", "quantile_disc({0}, 0.7)")
-"""Without lists of quantiles, which are not NULL over nothing today."""
+QUANTILES = (
+    *("median({0})", "quantile_cont({0}, 0.3)", "quantile_disc({0}, 0.7)", "quantile_cont({0}, [0.2, 0.9])"),
+    "percentile_cont(0.4) WITHIN GROUP (ORDER BY {0})",
+)
+NOTHING = ("FALSE", "id < 0", "NULL", "1 > 2", "age > 1000", "age IS NULL AND age > 2")
 SHAPES: dict[str, int] = {
     **{"plain": 22, "grouped": 26, "windowed": 8, "again": 10, "united": 6, "scalar": 5, "sets": 6, "rows": 8},
-    **{"quantile": 6, "distinct": 4, "empty": 3},
+    **{"quantile": 6, "distinct": 4, "empty": 5},
 }
 
 
@@ -66,6 +70,9 @@ class Nested(Sources):
 
     def key(self, scope: Scope) -> Expression:
         """What rows are grouped by, mostly of exact columns."""
+        if self.often(0.06):
+            looked_up = self.looked_up(scope) if self.often(0.5) else None
+            return looked_up or Expression(self.pick("2", "- 3"), INTEGER)
         roots = self.focus(scope) if self.often(0.25) else frozenset[str]()
         kind = self.rng.choice([INTEGER, INTEGER, TEXT, BOOLEAN, DATE] if roots else [INTEGER, INTEGER, TEXT, BOOLEAN])
         found = self.expression(scope, kind, roots, self.whole(0, 2))
@@ -99,14 +106,13 @@ class Nested(Sources):
             [[key.text for key in keys], [str(i + 1) for i in range(len(keys))], ["ALL"], names[: len(keys)]]
         )
         sql = f"SELECT {', '.join(items)} FROM {source.text}{self.where(source.scope)} GROUP BY {', '.join(by)}"
-        if self.often(0.25):  # DuckDB groups by the columns that HAVING has beside GROUP BY ALL
-            sql += f" HAVING {'count(*) > 3.5' if by == ['ALL'] else self.having(names, keys, source.scope)}"
+        if self.often(0.25):
+            sql += f" HAVING {self.having(names, keys, source.scope)}"
         shadowed = by[0] == names[0] and any(source.scope.has(name) for name in by)
         if self.often(0.4) or shadowed:  # then rows are not told apart by what is shown
             return Drawn(sql, "grouped")
-        first = self.pick(
-            *names, f"- {names[0]}" if keys[0].kind == INTEGER else names[0], "count(*) DESC", keys[0].text
-        )
+        inside = [f"- {names[0]}", f"{names[0]} * 2 - 9", f"abs({names[0]} - 3)"] if keys[0].kind == INTEGER else []
+        first = self.pick(*names, *inside, names[0].upper(), "count(*) DESC", keys[0].text)
         places = [str(i + 1) for i in range(len(keys))]
         way = self.pick("", " DESC", " NULLS FIRST") if "DESC" not in first else ""
         sql += f" ORDER BY {first}{way}, {', '.join(places)}"
@@ -155,6 +161,9 @@ class Nested(Sources):
         )
         outer = outer.format(v=value, k=name)
         where = self.pick("", "", f" WHERE {value} > 3.5", f" WHERE {name} IS NOT NULL")
+        if self.often(0.15):  # groups alone
+            inner = f"SELECT {key.text} AS {name} FROM {source.text}{self.where(source.scope)} GROUP BY {key.text}"
+            return Drawn(f"SELECT {self.pick('count(*)', f'count({name})')} FROM ({inner}) AS g", "again")
         if self.often(0.5):
             return Drawn(f"SELECT {outer} FROM ({inner}) AS g{where}", "again")
         middle = f"SELECT {value} AS {name}, {name} AS {value} FROM g"
@@ -183,7 +192,7 @@ class Nested(Sources):
         )
 
     def sets(self) -> Drawn:
-        source = self.source(0)  # two names of one column are one key today, in grouping sets
+        source = self.source()
         drawn = {one.text: one for one in (self.key(source.scope) for _ in range(2))}
         keys = [f"({text})" for text in drawn]
         listed = ", ".join(keys)
@@ -242,11 +251,12 @@ class Nested(Sources):
         return Drawn(sql, "rows", bool(order) and not window)
 
     def empty(self) -> Drawn:
-        """Any of the simpler ones, over no rows."""
-        drawn = self.rng.choice([self.plain, self.quantile])()
-        nothing = self.pick("FALSE", "id < 0", "NULL", "1 > 2")
-        sql = drawn.sql.replace(" FROM people", f" FROM (SELECT * FROM people WHERE {nothing}) AS people")
-        return Drawn(sql, "empty")
+        """Any of the others, over no rows of the release."""
+        drawn = self.rng.choice([self.plain, self.plain, self.quantile, self.grouped, self.united, self.again])()
+        nobody = f"SELECT * FROM people WHERE {self.pick(*NOTHING)}"
+        table = self.pick(nobody, nobody, "SELECT * FROM people SEMI JOIN plain ON k < x - 9")
+        sql = re.sub(r" FROM people(?! AS)\b", f" FROM ({table}) AS people", drawn.sql)
+        return Drawn(re.sub(r" FROM people AS\b", f" FROM ({table}) AS", sql), "empty", drawn.ordered)
 
     def statement(self) -> Drawn:
         """Any statement."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from random_world import BOOLEAN, DATE, INTEGER, ITEMS, REAL, TEXT, Column
 
-NAMES = ("age", "k", "id", "j", "married", "sex", "n", "s", "swp", "x", "v", '"Odd name"', '"order"', "w")
+NAMES = ("age", "k", "id", "j", "married", "sex", "n", "s", "swp", "x", "v", '"Odd name"', '"order"', "w", "dup")
 
 TEMPLATES = {
     INTEGER: (
@@ -142,7 +142,7 @@ class Expressions:
         """An expression of the roots alone; None where nothing of that kind can be made."""
         if depth == 0 or self.often(0.3) or not TEMPLATES[kind]:
             found = self.column(scope, kind, roots)
-            if found is not None or depth == 0:
+            if found is not None or depth == 0 or not TEMPLATES[kind]:
                 return found
         for _ in range(6):
             template = self.rng.choice(TEMPLATES[kind])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from random_scopes import LITERALS, NAMES, Expression, Expressions, Scope
-from random_world import BESIDE, INTEGER, ITEMS, PEOPLE, SHOP, STAFF, Column, Table
+from random_world import BESIDE, INTEGER, ITEMS, PEOPLE, SHOP, STAFF, TEXT, Column, Table
 
 ALIASES = ("p", "q", "people", "t", "dup", '"My rows"', "age")
-LEFT_OUT = ("own", "swp", "town")
-"""Columns replaced by their own values: cells that a query does not tell apart are counted more than once today."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +24,12 @@ class Sources(Expressions):
 
     def leaf(self, table: Table | None = None) -> Source:
         """A table, with the few of its perturbed columns that the statement is about."""
-        table = table or self.rng.choices((PEOPLE, STAFF, SHOP), (88, 7, 5))[0]
-        perturbed = [column for column in table.columns if column.perturbed and column.kind != ITEMS]
-        roots = [column.name for column in perturbed if column.name not in LEFT_OUT]
+        table = table or self.rng.choices((PEOPLE, STAFF, SHOP), (80, 13, 7))[0]
+        roots = [column.name for column in table.columns if column.perturbed and column.kind != ITEMS]
         kept = set(self.rng.sample(roots, min(len(roots), self.whole(1, 2))))
-        columns = tuple(column for column in table.columns if not column.perturbed or column.name in kept)
+        if table is STAFF:
+            kept.add(self.pick("code", "noisy"))
+        columns = tuple(c for c in table.columns if not c.perturbed or c.kind == ITEMS or c.name in kept)
         alias = self.pick(*ALIASES) if self.often(0.25) else ""
         text = f"{table.name} AS {alias}" if alias else table.name
         return Source(text, Scope(tuple((alias or table.name, column) for column in columns)))
@@ -48,12 +48,19 @@ class Sources(Expressions):
         table = self.rng.choice(BESIDE)
         taken = {qualifier for qualifier, _ in found.scope.columns}
         alias = next(name for name in (table.name, "beside", "other") if name not in taken)
+        renamed = self.often(0.2)
+        if renamed:
+            names = self.rng.sample([name for name in NAMES if not name.startswith('"')], len(table.columns))
+            columns = tuple(replace(column, name=name) for column, name in zip(table.columns, names, strict=True))
+            items = ", ".join(f"{old.name} AS {new.name}" for old, new in zip(table.columns, columns, strict=True))
+            there, table = table.name, replace(table, columns=columns)
         other = tuple((alias, column) for column in table.columns)
         keys = {column.name for _, column in found.scope.columns if not column.perturbed and column.kind == INTEGER}
         keys = {key for key in keys if not found.scope.clashing(key)}
-        shared = sorted(keys & {column.name for column in table.columns})
+        shared = sorted(keys & {column.name for column in table.columns if column.kind == INTEGER})
         kind = self.pick("JOIN", "JOIN", "LEFT JOIN", "SEMI JOIN", "ANTI JOIN")
         named = table.name if alias == table.name else f"{table.name} AS {alias}"
+        named = f"(SELECT {items} FROM {there}) AS {alias}" if renamed else named
         gives = () if kind in ("SEMI JOIN", "ANTI JOIN") else other
         if shared and self.often(0.4):
             key = self.rng.choice(shared)
@@ -73,7 +80,10 @@ class Sources(Expressions):
             left = f"{qualifier}.{column.name}"
         else:
             left = one.text
-        return Source(f"{found.text} {kind} {named} ON {left} = {right}", Scope((*found.scope.columns, *gives)))
+        both = Scope((*found.scope.columns, *gives))
+        if kind == "JOIN" and self.often(0.3):
+            return Source(f"{named} JOIN {found.text} ON {left} = {right}", both)
+        return Source(f"{found.text} {kind} {named} ON {left} = {right}", both)
 
     def items(self, scope: Scope, whole: bool) -> tuple[list[str], list[Column]]:
         """The items of a subquery: columns as they are, under another's name, or computed."""
@@ -126,7 +136,7 @@ class Sources(Expressions):
         return Source(f"({text}) AS {alias}", Scope(tuple((alias, column) for column in columns)))
 
     def union(self, depth: int) -> Source:
-        """Rows of a release, and rows of an exact table below them."""
+        """Rows of a release, and rows of an exact table or of another release below them."""
         inner = self.leaf(PEOPLE) if depth == 1 or self.often(0.5) else self.source(depth - 1)
         shown = self.rng.sample(inner.scope.columns, min(4, len(inner.scope.columns)))
         names = self.rng.sample(NAMES, len(shown))
@@ -135,18 +145,41 @@ class Sources(Expressions):
         exact = Scope(tuple(one for one in inner.scope.columns if not one[1].perturbed))
         where = f" WHERE {self.condition(exact, 1, 1.0)}" if self.often(0.3) else ""
         text = f"SELECT {', '.join(texts)} FROM {inner.text}{where}"
+        members = [text, *(self.below(columns) for _ in range(self.rng.choices((1, 2), (3, 1))[0]))]
+        alias = self.pick(*ALIASES)
+        return Source(f"({' UNION ALL '.join(members)}) AS {alias}", Scope(tuple((alias, c) for c in columns)))
+
+    def below(self, columns: Sequence[Column]) -> str:
+        """A further member of a union, whose columns are of the same kinds."""
+        if self.often(0.25) and all(c.kind in (INTEGER, TEXT) for c in columns):
+            # of another release: a perturbed column below a perturbed one, an exact one below an exact one
+            names = {True: {INTEGER: "age"}, False: {INTEGER: "k", TEXT: "sex"}}
+            texts = [names[bool(c.perturbed)].get(c.kind, "NULL") for c in columns]
+            return f"SELECT {', '.join(texts)} FROM {self.pick('staff', 'shop')}"
         other = self.rng.choice(BESIDE)
         scope = Scope(tuple((other.name, column) for column in other.columns))
         texts = [
             (self.expression(scope, c.kind, frozenset(), 1) or Expression(LITERALS[c.kind], c.kind)).text
             for c in columns
         ]
-        alias = self.pick(*ALIASES)
-        mixed = tuple((alias, Column(c.name, c.kind, c.perturbed, c.exact)) for c in columns)
-        below = f"SELECT {', '.join(texts)} FROM {other.name}"
-        return Source(f"({text} UNION ALL {below}) AS {alias}", Scope(mixed))
+        return f"SELECT {', '.join(texts)} FROM {other.name}"
 
-    # Conditions with subqueries
+    # Subqueries on exact tables
+
+    def number(self, scope: Scope, exact: float = 0.3) -> Expression:
+        looked_up = self.looked_up(scope) if self.often(0.04) else None
+        return looked_up or super().number(scope, exact)
+
+    def looked_up(self, scope: Scope) -> Expression | None:
+        """A number of an exact table, for an exact column of the query around it."""
+        table = self.rng.choice(BESIDE)
+        one, other = (self.rng.choice([c for c in table.columns if c.kind == INTEGER]).name for _ in range(2))
+        found = [(q, c) for q, c in scope.columns if c.kind == INTEGER and not c.perturbed and q not in ("", "other")]
+        if not found or self.often(0.2):
+            return Expression(f"(SELECT max({one}) FROM {table.name})", INTEGER)
+        qualifier, column = self.rng.choice(found)
+        where = f"other.{other} = {qualifier}.{column.name}"
+        return Expression(f"(SELECT max(other.{one}) FROM {table.name} AS other WHERE {where})", INTEGER)
 
     def where(self, scope: Scope, chance: float = 0.6) -> str:
         if not self.often(chance):
@@ -163,15 +196,23 @@ class Sources(Expressions):
         inner = self.rng.choice([column for column in table.columns if column.kind == INTEGER])
         outside = Scope(tuple(one for one in scope.columns if not table_has(table, one[1].name)))
         outer = self.expression(outside, INTEGER, frozenset(), self.whole(0, 1))
+        qualified = [(q, c) for q, c in scope.columns if c.kind == INTEGER and not c.perturbed and q not in ("", alias)]
+        if qualified and self.often(0.5):  # a name that the table in the subquery may have, too
+            qualifier, column = self.rng.choice(qualified)
+            outer = Expression(f"{qualifier}.{column.name}", INTEGER)
         left = f"{alias}.{inner.name}"
         if outer is None:
             return f"EXISTS (SELECT 1 FROM {table.name} AS {alias} WHERE {left} > {self.whole(0, 9)})"
+        name, text = self.pick("x", "id", "age", "s"), outer.text
+        bare = [column for _, column in scope.columns if column.name == text]
+        name = "y" if bare and name == text else name
         return self.pick(
             f"EXISTS (SELECT 1 FROM {table.name} AS {alias} WHERE {left} = {outer.text})",
             f"NOT EXISTS (SELECT 1 FROM {table.name} AS {alias} WHERE {outer.text} = {left})",
             f"{outer.text} IN (SELECT {inner.name} FROM {table.name})",
             f"{outer.text} > (SELECT min({left}) FROM {table.name} AS {alias})",
             f"{outer.text} < (SELECT count(*) FROM {table.name} AS {alias} WHERE {left} < {outer.text})",
+            f"EXISTS (FROM (SELECT {inner.name} AS {name} FROM {table.name}) AS {alias} WHERE {alias}.{name} = {text})",
         )
 
 

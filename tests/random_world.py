@@ -121,7 +121,8 @@ def policies(retain: float) -> dict[str, dict[str, Any]]:
         "town": swap,
     }
     privacy = {"rho1": 0.5, "rho2": 1 - 1e-12} if retain == 1 else {"rho1": 0.3, "rho2": 0.6}
-    noise = {"mechanism": "gaussian", "noise": 1e-3, "deviation": 1.0 if retain == 1 else 3000.0, "step": 1e-4}
+    amount = {"noise": 1e-6, "deviation": 0.1, "step": 1e-6} if retain == 1 else {"noise": 1e-3, "deviation": 3000.0}
+    noise = {"mechanism": "gaussian", "step": 1e-4, **amount}
     staff = {
         "code": {"mechanism": "small_domain", "domain": {"min": 0, "max": 11}, "privacy": privacy},
         "noisy": noise,
@@ -140,6 +141,7 @@ def policies(retain: float) -> dict[str, dict[str, Any]]:
 def original() -> duckdb.DuckDBPyConnection:
     """The original tables."""
     con = duckdb.connect()
+    con.execute("SET threads = 1")  # for a few rows at a time
     for name, query in SOURCES.items():
         con.execute(f"CREATE TABLE {name} AS {query.format(rows=ROWS)}")
     con.execute("ALTER TABLE shop ADD COLUMN items_size INTEGER; UPDATE shop SET items_size = len(items)")
@@ -153,6 +155,7 @@ def released(source: duckdb.DuckDBPyConnection, folder: Path, retain: float = 1)
         columns = "* EXCLUDE (items_size)" if name == "shop" else "*"
         publish(source.sql(f"SELECT {columns} FROM {name}"), policy, to=path, key=write_key(folder, number))
     con = ppdm_sql.connect(path, read_only=True)
+    con.execute("SET threads = 1")
     for table in BESIDE:
         con.execute(f"CREATE TEMP TABLE {table.name} AS {SOURCES[table.name]}")
     return con

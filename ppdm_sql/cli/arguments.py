@@ -48,11 +48,13 @@ def _parser() -> Parser:
         action="append",
         default=[],
         metavar="FILE=P",
-        help="a copy released before without this key, and its p",
+        help="a copy released before without this key, and its retention; or FILE=age:0.4,wage:0.25, what each column "
+        "has, a retention or noise",
     )
     publish.add_argument(
         "--independent", action="store_true", help="publish although an earlier release cannot be coupled with this one"
     )
+    publish.add_argument("--sign", metavar="S", help="the private signing key: writes a signature beside the release")
 
     query = _command(commands, "query", "ask a release; the answers are estimates for the original table")
     _release_and_sql(query)
@@ -64,16 +66,19 @@ def _parser() -> Parser:
         "--format", choices=("table", "csv", "json"), default="table", help="how rows are written (table)"
     )
     query.add_argument("--errors", action="store_true", help="add the interval's ends after each estimate")
+    _verified(query)
 
     explain = _command(commands, "explain", "what a query will do, what a release holds, what a policy promises")
     explain.add_argument("target", metavar="RELEASE", help="a release, or a policy (*.toml)")
     explain.add_argument("sql", metavar="SQL", nargs="?", help="a SELECT to explain; - reads it from stdin")
     explain.add_argument("--dialect", help="the answer as one statement for another engine: spark, postgres, ..")
+    _verified(explain)
 
     _advise(_command(commands, "advise", "what a policy can keep under a promise, and how good counts will be"))
 
     shell = _command(commands, "shell", "a prompt that answers SQL on a release")
     shell.add_argument("release", metavar="RELEASE", help="a release, *.duckdb or *.parquet")
+    _verified(shell)
 
     _report(_command(commands, "report", "one page on what a policy or a release protects, and what it costs"))
     _attack(_command(commands, "attack", "what the best guess of every row gets right, against the original"))
@@ -84,7 +89,18 @@ def _parser() -> Parser:
 
     keygen = _command(commands, "keygen", "write a fresh secret key")
     keygen.add_argument("file", metavar="FILE", help="a file that does not exist yet")
+    keygen.add_argument(
+        "--signing", action="store_true", help="a signing key instead, with its public key beside it, *.pub"
+    )
+
+    sign = _command(commands, "sign", "sign a release as it is, with all that is in it")
+    sign.add_argument("release", metavar="RELEASE", help="a release, *.duckdb or *.parquet, or a pattern of the latter")
+    sign.add_argument("--sign", required=True, metavar="S", help="the private signing key")
     return parser
+
+
+def _verified(parser: Parser) -> None:
+    parser.add_argument("--verify", metavar="PUB", help="refuse a release that this public key's owner has not signed")
 
 
 def _report(report: Parser) -> None:
@@ -96,6 +112,7 @@ def _report(report: Parser) -> None:
     report.add_argument("--rows", type=_whole, metavar="N", help="rows of a policy's table, without --source (100000)")
     report.add_argument("--table", metavar="NAME", help="which table, where a release holds several")
     report.add_argument("--replace", action="store_true", help="write over a page that is already there")
+    _verified(report)
 
 
 def _attack(attack: Parser) -> None:
@@ -112,6 +129,7 @@ def _attack(attack: Parser) -> None:
     attack.add_argument("--format", choices=("text", "json"), default="text", help="how the outcome is written (text)")
     attack.add_argument("--plot", metavar="PAGE", help="draw the outcome, too: a page, *.html")
     attack.add_argument("--replace", action="store_true", help="write over a page that is already there")
+    _verified(attack)
 
 
 def _command(commands: argparse._SubParsersAction[Parser], name: str, text: str) -> Parser:
@@ -129,6 +147,7 @@ def _mine(parser: Parser) -> None:
     tree.add_argument("--criterion", choices=("gini", "entropy"), default="gini", help="how purity is measured (gini)")
     tree.add_argument("--format", choices=("text", "sql", "json", "svg"), default="text", help="how it is shown (text)")
     tree.add_argument("-o", "--output", metavar="FILE", help="write it there instead of printing it")
+    _verified(tree)
     itemsets = _command(kinds, "itemsets", "the itemsets that many baskets hold, as far as can be told")
     _of_baskets(itemsets)
     rules = _command(kinds, "rules", "which items go with which, in baskets")
@@ -151,6 +170,7 @@ def _of_baskets(parser: Parser) -> None:
     parser.add_argument(
         "--format", choices=("table", "csv", "json"), default="table", help="how rows are written (table)"
     )
+    _verified(parser)
 
 
 def _advise(parser: Parser) -> None:

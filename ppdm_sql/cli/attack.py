@@ -12,6 +12,7 @@ from typing import Any
 from ppdm_sql.auditing import Attack, ColumnAttack, attack
 from ppdm_sql.cli.attack_text import baskets_text, mistaken, numbers_text, promises
 from ppdm_sql.cli.output import table
+from ppdm_sql.cli.release import verify_first
 from ppdm_sql.cli.report import check_packages
 from ppdm_sql.publishing.sources import source_files
 
@@ -24,6 +25,7 @@ ADVERSARY = {
 def run(arguments: argparse.Namespace) -> int:
     """Print the outcome, and draw it."""
     page = _page(arguments)
+    verify_first(arguments.releases, arguments.verify)
     found = attack(arguments.releases, arguments.source, table=arguments.table, prior=arguments.prior)
     if arguments.format == "json":
         print(json.dumps(_plain(found), ensure_ascii=False, allow_nan=False, indent=1))
@@ -129,7 +131,7 @@ def relation(column: ColumnAttack) -> str:
         return f"coupled by one key; release {strongest + 1} alone tells all that they tell together.{note}"
     groups = ", ".join("+".join(str(i + 1) for i in group) for group in column.chains)
     sharing = "; those joined by + share a key" if "+" in groups else ""
-    return f"independent copies (releases {groups}{sharing}): where they agree, the value is most likely true.{note}"
+    return f"independent copies (releases {groups}{sharing}): what they tell of a value adds up.{note}"
 
 
 def _percent(share: float) -> float:

@@ -17,7 +17,6 @@ from ppdm_sql.cli.notices import progress_line, say
 from ppdm_sql.cli.output import show
 from ppdm_sql.cli.release import open_release
 from ppdm_sql.connection import Connection
-from ppdm_sql.engines.release_files import manifests
 from ppdm_sql.errors import QueryError, TargetError
 from ppdm_sql.mining import Tree, association_rules, decision_tree, frequent_itemsets
 from ppdm_sql.mining.drawing import draw
@@ -27,9 +26,8 @@ from ppdm_sql.policy.basket_column import BasketColumn
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what was found, or write it to a file."""
-    table = _table(arguments.release, arguments.table)
-    with open_release(arguments.release) as con, heard_by(con.interrupt):
-        _KINDS[arguments.kind](con, table, arguments)
+    with open_release(arguments.release, arguments.verify) as con, heard_by(con.interrupt):
+        _KINDS[arguments.kind](con, _table(con, arguments.table), arguments)
     return 0
 
 
@@ -72,9 +70,9 @@ _KINDS: dict[str, Callable[[Connection, str, argparse.Namespace], None]] = {
 }
 
 
-def _table(release: str, asked: str | None) -> str:
+def _table(con: Connection, asked: str | None) -> str:
     """The table that is meant; the only one need not be named."""
-    names = [manifest.table for manifest in manifests(release)]
+    names = [manifest.table for manifest in con.manifests()]
     if asked is None and len(names) > 1:
         raise QueryError(f"the release has several tables: name one with --table ({', '.join(names)}).")
     return names[0] if asked is None else asked

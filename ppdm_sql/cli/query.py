@@ -20,7 +20,7 @@ FETCHED = 1024
 def run(arguments: argparse.Namespace) -> int:
     """Print the answer."""
     sql = sql_of(arguments.sql)
-    with open_release(arguments.release) as con:
+    with open_release(arguments.release, arguments.verify) as con:
         con.execute(f"SET ppdm_method = '{arguments.method}'")
         if arguments.confidence is not None:
             con.execute(f"SET ppdm_confidence = '{arguments.confidence!r}'")

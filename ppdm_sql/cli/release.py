@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from ppdm_sql.cli.output import table
 from ppdm_sql.connection import Connection
 from ppdm_sql.engines.release_files import manifests
+from ppdm_sql.engines.signature import verify_release
+from ppdm_sql.errors import ReleaseError
 from ppdm_sql.opening import connect
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.policy.mechanisms import MECHANISMS
@@ -12,10 +16,22 @@ from ppdm_sql.policy.mechanisms import MECHANISMS
 NULLS = {"error": "there are none", "keep": "as they are", "value": "perturbed"}
 
 
-def open_release(path: str) -> Connection:
-    """A connection that answers queries on the release."""
-    manifests(path)
-    return connect(path, read_only=True)
+def open_release(path: str, verify: str | None) -> Connection:
+    """A connection that answers queries on the release; `verify` is the public key's file where it must be signed."""
+    if verify is None:
+        manifests(path)
+    con = connect(path, read_only=True, verify=verify)
+    if not con.manifests():
+        con.close()
+        raise ReleaseError(f"{path!r} is not a release: it carries no manifest. Make one with ppdm-sql publish.")
+    return con
+
+
+def verify_first(paths: Iterable[str], verify: str | None) -> None:
+    """Refuse releases that are not signed, before anything of them is read."""
+    if verify is not None:
+        for path in paths:
+            verify_release(path, verify)
 
 
 def describe(manifest: Manifest) -> str:

@@ -13,6 +13,8 @@ NEEDED = {"altair": "altair", "vl_convert": "vl-convert-python", "jinja2": "jinj
 def run(arguments: argparse.Namespace) -> int:
     """Write the page."""
     check_packages()
+    if arguments.verify is not None:
+        _verify(arguments.target, arguments.verify)
     from ppdm_sql.report.writing import report  # noqa: PLC0415 - these packages may not be there
 
     page = report(
@@ -28,6 +30,14 @@ def run(arguments: argparse.Namespace) -> int:
     private = "; it was made with the original, and is not for publication" if arguments.source else ""
     print(f"page written to {page}{private}")
     return 0
+
+
+def _verify(target: str, verify: str) -> None:
+    if target.lower().endswith(".toml"):
+        raise PpdmError(f"{target!r} is a policy, which is not signed: --verify is for releases.")
+    from ppdm_sql.cli.release import verify_first  # noqa: PLC0415 - so that what is missing is said at once
+
+    verify_first([target], verify)
 
 
 def check_packages() -> None:

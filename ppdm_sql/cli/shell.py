@@ -16,7 +16,6 @@ from ppdm_sql.cli import notices
 from ppdm_sql.cli.query import ask
 from ppdm_sql.cli.release import describe, open_release
 from ppdm_sql.connection import Connection
-from ppdm_sql.engines.release_files import manifests
 from ppdm_sql.errors import PpdmError, QueryError
 
 PROMPT = "ppdm> "
@@ -39,12 +38,12 @@ class Quit(Exception):
 def run(arguments: argparse.Namespace) -> int:
     """Read, answer, and go on until the end; without a terminal, the exit code tells whether anything failed."""
     interactive = sys.stdin.isatty()
-    shell = Shell(open_release(arguments.release), arguments.release, interactive)
+    shell = Shell(open_release(arguments.release, arguments.verify), interactive)
     with shell.con:
         if interactive:
             with suppress(ImportError):
                 __import__("readline")  # importing it is what gives input() a history
-            names = ", ".join(manifest.table for manifest in manifests(arguments.release))
+            names = ", ".join(manifest.table for manifest in shell.released)
             print(f"released: {names}. A statement ends with a semicolon; .help tells more.")
         with suppress(Quit):
             shell.read(_typed if interactive else _piped)
@@ -54,9 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
 class Shell:
     """An open release, and what was typed of a statement that is not complete yet."""
 
-    def __init__(self, con: Connection, path: str, interactive: bool) -> None:
+    def __init__(self, con: Connection, interactive: bool) -> None:
         self.con = con
-        self.path = path
+        self.released = con.manifests()
         self.interactive = interactive
         self.failed = False
         self._pending = ""
@@ -103,7 +102,7 @@ class Shell:
         if name == ".help":
             print(HELP)
         elif name == ".tables":
-            print("\n\n".join(describe(manifest) for manifest in manifests(self.path)))
+            print("\n\n".join(describe(manifest) for manifest in self.released))
         elif name == ".explain" and rest.strip():
             print(self.con.explain(rest))
         elif name == ".explain":

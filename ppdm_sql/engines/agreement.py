@@ -12,7 +12,7 @@ from typing import NoReturn
 
 import duckdb
 
-from ppdm_sql.engines.domains import listed
+from ppdm_sql.engines.domains import constant, listed
 from ppdm_sql.engines.quoting import quote_name
 from ppdm_sql.errors import AGAIN, ReleaseError
 from ppdm_sql.policy.basket_column import BasketColumn
@@ -99,9 +99,7 @@ def _problem(column: PerturbedColumn) -> str | None:
     if isinstance(column, BoundColumn):
         return _outside(name, column)
     if isinstance(column, SmallDomainColumn):
-        whole = BoundColumn(column.name, column.type, column.domain, 1.0, column.nulls, column.outside)
-        part = quote_name(column.part_column)
-        return f"{_outside(name, whole)} OR {part} IS NULL OR {part} NOT BETWEEN 0 AND {len(column.parts) - 1}"
+        return _outside_parts(name, column)
     if isinstance(column, NoisyColumn):
         steps = f"({name} / {float(column.step)!r}::DOUBLE)"
         between = f"abs({steps} - round({steps})) > 1e-6 * greatest(1, abs({steps}))"
@@ -110,8 +108,7 @@ def _problem(column: PerturbedColumn) -> str | None:
     if isinstance(column, BasketColumn):
         size = quote_name(column.size_column)
         null = f"{name} IS NULL OR " if column.nulls == "error" else ""
-        seed = "" if column.code is None else f" OR octet_length({name}) <> {column.code.seed_bytes}"
-        return f"{null}{size} NOT BETWEEN 0 AND {column.largest}{seed}"
+        return f"{null}{size} NOT BETWEEN 0 AND {column.largest}{_strange_items(name, column)}"
     return None
 
 
@@ -122,6 +119,27 @@ def _outside(name: str, column: BoundColumn) -> str:
             return null
         return f"{null} OR ({name} IS NOT NULL AND {name} NOT IN (SELECT ppdm_value FROM ({listed(column)})))"
     return f"{null} OR {_off_grid(name, column, column.domain)}"
+
+
+def _outside_parts(name: str, column: SmallDomainColumn) -> str:
+    """SQL that is true of a value outside the domain of its row's part."""
+    whole = BoundColumn(column.name, column.type, column.domain, 1.0, column.nulls, column.outside)
+    part = quote_name(column.part_column)
+    found = f"{_outside(name, whole)} OR {part} IS NULL OR {part} NOT BETWEEN 0 AND {len(column.parts) - 1}"
+    if sum(len(one.places) for one in column.parts) > LISTED:
+        return found
+    inside = (f" OR ({part} = {i} AND ({_outside(name, one)}))" for i, one in enumerate(column.bound_parts))
+    return found + "".join(inside)
+
+
+def _strange_items(name: str, column: BasketColumn) -> str:
+    """SQL that is true of a basket with an item that is none, or of a seed of another length."""
+    if column.code is not None:
+        return f" OR octet_length({name}) <> {column.code.seed_bytes}"
+    if column.items.size > LISTED:
+        return ""
+    items = ", ".join(constant(column.item(number)) for number in range(column.items.size))
+    return f" OR NOT list_has_all(CAST([{items}] AS {column.item_type.name}[]), {name})"
 
 
 def _off_grid(name: str, column: BoundColumn, grid: Grid) -> str:

@@ -20,7 +20,7 @@ def grid_units(value: exp.Expr, column: BoundColumn) -> Fraction | None:
     if family in ("integer", "decimal") or column.type.name.upper() == "DOUBLE":
         number = _number(value)
         scale = getattr(column.domain, "scale", 0)
-        return None if number is None else number * 10**scale
+        return number if number is None or not scale else number * 10**scale
     if family == "date":
         day = _day(value)
         return None if day is None else Fraction((day - date(1970, 1, 1)).days)
@@ -37,6 +37,8 @@ def _number(value: exp.Expr) -> Fraction | None:
     if not isinstance(node, exp.Literal) or node.is_string:
         return None
     text = node.this
+    if text.isdecimal() and len(text) <= MAX_DIGITS:
+        return Fraction(sign * int(text))
     if not text.replace(".", "", 1).isdigit() or len(text.replace(".", "").strip("0")) > MAX_DIGITS:
         return None
     return sign * Fraction(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 
 import duckdb
@@ -21,6 +22,8 @@ from ppdm_sql.errors import QueryError, Unsupported
 from ppdm_sql.policy.binding import BoundColumn
 from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.policy.types import SqlType, parse_type
+
+NO_NUMBER = re.compile(r"Conversion Error: Unimplemented type for cast \((.+) -> DOUBLE\)")
 
 
 class EmbeddedEngine:
@@ -72,6 +75,16 @@ class EmbeddedEngine:
             raise QueryError(first_line(error)) from None
         return [(name, parse_type(str(kind))) for name, kind in zip(found.columns, found.types, strict=True)]
 
+    def is_called(self, source: exp.Expr, name: str) -> bool:
+        """Whether the columns of what may stand in FROM can be named by a name."""
+        everything = exp.Column(this=exp.Star(), table=exp.to_identifier(name, quoted=True))
+        statement = exp.Select(expressions=[everything], from_=exp.From(this=source.copy()))
+        try:
+            self.con.sql(statement.sql(dialect=self.dialect))
+        except duckdb.Error:
+            return False
+        return True
+
     def is_unique(self, source: exp.Expr, columns: Sequence[str]) -> bool:
         """Whether some columns are a key of what may stand in FROM, rows with NULL in them left out."""
         keys = [exp.column(exp.to_identifier(name, quoted=True)) for name in columns]
@@ -82,9 +95,9 @@ class EmbeddedEngine:
 
     def overlap(self, one: exp.Expr, other: exp.Expr, columns: Sequence[str]) -> bool:
         """Whether some row of one source has the values of a row of another in some columns; in doubt it has."""
-        kinds = [dict(self.columns(source)) for source in (one, other)]
+        kinds = [{name.casefold(): kind for name, kind in self.columns(source)} for source in (one, other)]
         for name in columns:
-            here, there = (found[name] for found in kinds)
+            here, there = (found[name.casefold()] for found in kinds)
             if here.name != there.name and {here.family, there.family} != {"integer"}:
                 return True
         keys = ", ".join(quote_name(name) for name in columns)
@@ -108,14 +121,26 @@ class EmbeddedEngine:
         try:
             return self.con.sql(f"{self.queries}{sql}").to_arrow_table()
         except (duckdb.ProgrammingError, duckdb.DataError) as error:
-            raise QueryError(first_line(error)) from None
+            raise of_query(error) from None
 
     def _rows(self, sql: str) -> Sequence[Row]:
         try:
             queries = "" if sql.startswith("EXPLAIN") else self.queries
             return self.con.execute(f"{queries}{sql}").fetchall()
         except (duckdb.ProgrammingError, duckdb.DataError) as error:
-            raise QueryError(first_line(error)) from None
+            raise of_query(error) from None
+
+
+def of_query(error: duckdb.Error) -> QueryError:
+    """What DuckDB finds wrong with a part of a query, said of the query."""
+    said = first_line(error)
+    no_number = NO_NUMBER.match(said)
+    if no_number is None:
+        return QueryError(said)
+    return QueryError(
+        f"a value of type {no_number[1]} is no number: it is not summed or averaged. Make a number of it, as epoch(..) "
+        "and date_diff(..) do of a date, or count ranges."
+    )
 
 
 def first_line(error: duckdb.Error) -> str:

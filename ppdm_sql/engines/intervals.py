@@ -73,8 +73,8 @@ def cuts(run: Run, column: BoundColumn, constants: Sequence[exp.Expr]) -> list[i
 def places_of(grid: Grid, constants: Sequence[Fraction]) -> list[int]:
     """The places where comparisons with constants, in the grid's units, may change: 0 and the size included."""
     places = {0, grid.size}
-    for units in constants:
-        place = (units - grid.low) / grid.step
+    for units in set(constants):
+        place = units - grid.low if grid.step == 1 else (units - grid.low) / grid.step
         places |= {min(max(cut, 0), grid.size) for cut in (math.ceil(place), math.floor(place) + 1)}
     return sorted(places)
 

@@ -7,6 +7,7 @@ part has a fingerprint of its own, or rows that no other part with its fingerpri
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ import duckdb
 from ppdm_sql.engines.agreement import SAMPLE, check_columns, check_count, check_sample
 from ppdm_sql.engines.quoting import quote_name, quote_text
 from ppdm_sql.engines.seal import check_seal, is_sealed
+from ppdm_sql.engines.signature import State, state_of
 from ppdm_sql.errors import AGAIN, ReleaseError
 from ppdm_sql.policy.binding import OwnColumn
 from ppdm_sql.policy.manifest import METADATA_KEY, Manifest
@@ -25,10 +27,7 @@ SAMPLED = 8
 """Files of which a sample of rows is looked at."""
 REMEMBERED = 64
 
-State = tuple[tuple[str, int, int, int], ...]
-"""Files and what changes with what they hold: name, node, size, time of the last change."""
-
-_read: OrderedDict[State, Manifest] = OrderedDict()
+_read: OrderedDict[tuple[State, ...], Manifest] = OrderedDict()
 
 
 @dataclass(frozen=True)
@@ -92,6 +91,7 @@ def _whole(
         if part.manifest.sealed and (local := _local(file)) is not None:
             check_seal(local)
     first = parts[0].manifest
+    _check_folders([part.file for part in parts], first)
     _check_rows(con, named, paths, parts)
     if len(parts) > 1:
         _check_drawn(named, first)
@@ -111,6 +111,19 @@ def _check_bare(files: Sequence[str]) -> None:
         local = _local(file)
         if local is not None and is_sealed(local):
             raise ReleaseError(f"{file!r} was sealed as a release, and its manifest is missing. {AGAIN}")
+
+
+def _check_folders(files: Sequence[str], manifest: Manifest) -> None:
+    """Refuse folders whose names would be read in place of a column, as DuckDB reads `age=31/part.parquet`."""
+    names = {column.name.casefold() for column in manifest.columns}
+    for file in files:
+        for folder in re.split(r"[/\\]", file)[:-1]:
+            name, equals, _ = folder.partition("=")
+            if equals and name.casefold() in names:
+                raise ReleaseError(
+                    f"{file!r} lies in a folder called {folder!r}, which DuckDB reads in place of the release's column "
+                    f"{name!r}: rename the folder."
+                )
 
 
 def _check_rows(con: duckdb.DuckDBPyConnection, named: str, paths: str, parts: Sequence[Part]) -> None:
@@ -175,15 +188,14 @@ def _check_coins(con: duckdb.DuckDBPyConnection, named: str, parts: Sequence[Par
             )
 
 
-def _state(files: Sequence[str]) -> State | None:
-    """None where a file is none that can be looked at here."""
+def _state(files: Sequence[str]) -> tuple[State, ...] | None:
+    """What tells whether files may have changed; None where a file is none that can be looked at here."""
     result = []
     for file in files:
         local = _local(file)
         if local is None:
             return None
-        found = local.stat()
-        result.append((os.path.realpath(local), found.st_ino, found.st_size, found.st_mtime_ns))
+        result.append(state_of(Path(os.path.realpath(local))))
     return tuple(result)
 
 

@@ -1,10 +1,10 @@
 """The manifest: the public parameters that travel with a release, as JSON.
 
 Besides the columns it says which coins were used (`fingerprint`, the same for releases that share a key, a table name
-and the columns that name a row), which released columns name a row (`identity`, none where one of them is withheld or
-rows are named by their position), which policy it was made by (`policy`, a digest) and when (`made`). A digest over all
-of it stands in it too. It is read by the letter: what is missing, unknown, of another type or out of its range is one
-ReleaseError.
+and the number of columns that name a row), which released columns name a row (`identity`, none where one of them is
+withheld or rows are named by their position), which policy it was made by (`policy`, a digest) and when (`made`). A
+digest over all of it stands in it too. It is read by the letter: what is missing, unknown, of another type or out of
+its range is one ReleaseError.
 """
 
 from __future__ import annotations

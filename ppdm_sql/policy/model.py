@@ -15,6 +15,8 @@ NULL_RULES = ("error", "keep", "value")
 OUTSIDE_RULES = ("error", "clamp")
 SOURCE = "source"
 """The order of rows that a policy may ask for in place of columns: that of the source."""
+TRIAL = "trial"
+"""The source's order of a trial that is thrown away: nobody sees it but the publisher, so that it may tell anything."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,8 @@ class ColumnPolicy:
 class Policy:
     """What happens to a table; columns that are not named are released as they are.
 
-    `order` has the exact columns that released rows are ordered by, or is SOURCE; None leaves it to the identity.
+    `order` has the exact columns that released rows are ordered by, or is SOURCE or TRIAL; None leaves it to the
+    identity.
     """
 
     table: str
@@ -60,6 +63,11 @@ class Policy:
     def perturbed(self) -> tuple[ColumnPolicy, ...]:
         """The columns that are perturbed."""
         return tuple(c for c in self.columns if c.mechanism != DROP)
+
+    @property
+    def naming(self) -> tuple[str, ...]:
+        """The identity's columns by name: a row has the same coins in whatever order the policy lists them."""
+        return tuple(sorted(self.identity, key=str.casefold))
 
     @property
     def dropped(self) -> tuple[str, ...]:

@@ -159,3 +159,24 @@ def declared_matrix(columns: Sequence[NoisyColumn]) -> list[list[float]]:
         return said.pop() if said else 0.0
 
     return [[entry(one, other) for other in columns] for one in columns]
+
+
+def mixing(columns: Sequence[NoisyColumn], covariance: Sequence[Sequence[float]]) -> list[NoisyColumn]:
+    """The columns with the rows of the Cholesky factor, over the paths of the columns in the order of their names.
+
+    That order, and not the policy's, so that the noise stays the same when a policy is sorted anew. Ten digits of a
+    weight, for machines may differ in the last bits of a factor, and other weights have other coins.
+    """
+    from ppdm_udfs import KernelError, factor  # noqa: PLC0415 - an analyst needs no kernel
+
+    order = sorted(range(len(columns)), key=lambda i: columns[i].name.casefold())
+    try:
+        triangle = factor([[covariance[i][j] for j in order] for i in order])
+    except KernelError as error:
+        problem = str(error)
+    else:
+        names = tuple(columns[i].name for i in order)
+        rows = {i: tuple(float(f"{w:.9e}") for w in triangle[place][: place + 1]) for place, i in enumerate(order)}
+        return [replace(column, columns=names[: len(rows[i])], weights=rows[i]) for i, column in enumerate(columns)]
+    named = ", ".join(column.name for column in columns)
+    raise PolicyError(f"the covariance of {named}: {problem}.")

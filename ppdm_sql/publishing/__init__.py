@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ppdm_sql.publishing.keyfile import create_key, load_key
     from ppdm_sql.publishing.release import publish
+    from ppdm_sql.publishing.signing import sign_release
+    from ppdm_sql.publishing.signing_key import create_signing_key
 
 _HOMES = {
     "create_key": "ppdm_sql.publishing.keyfile",
+    "create_signing_key": "ppdm_sql.publishing.signing_key",
     "load_key": "ppdm_sql.publishing.keyfile",
     "publish": "ppdm_sql.publishing.release",
+    "sign_release": "ppdm_sql.publishing.signing",
 }
 
-__all__ = ["create_key", "load_key", "publish"]
+__all__ = ["create_key", "create_signing_key", "load_key", "publish", "sign_release"]
 
 
 def __getattr__(name: str) -> Any:

@@ -14,6 +14,7 @@ from ppdm_sql.engines.stored import OLD_MANIFESTS, PERTURBED, Place, stored_mani
 from ppdm_sql.errors import QueryError, TargetError
 from ppdm_sql.policy import Manifest
 from ppdm_sql.publishing.names import nearest
+from ppdm_sql.publishing.originals import reads_elsewhere
 from ppdm_sql.publishing.statements import Kind
 
 Result = TypeVar("Result")
@@ -87,20 +88,29 @@ def make_schema(con: duckdb.DuckDBPyConnection, place: Place) -> None:
     con.execute(f"CREATE SCHEMA IF NOT EXISTS {place.schema_sql}")
 
 
-def check_not_for_others(con: duckdb.DuckDBPyConnection, place: Place) -> None:
-    """TargetError where a database is a file of releases alone: a process that reads originals must not write it."""
+def check_holds_original(con: duckdb.DuckDBPyConnection, place: Place, relation: duckdb.DuckDBPyRelation) -> None:
+    """TargetError where a database is a file that does not hold the original: who reads that must not write there.
+
+    A file of releases, alone or beside tables that anybody may see, is handed on.
+    """
     found = con.execute("SELECT path FROM duckdb_databases() WHERE database_name = ?", [place.database]).fetchall()
+    if found[0][0] is None:
+        return
     query = "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = ? AND NOT temporary"
     tables = con.execute(query, [place.database]).fetchall()
-    if found[0][0] is None or any(
-        not schema.startswith(PERTURBED) and name != OLD_MANIFESTS for schema, name in tables
-    ):
-        return
-    raise TargetError(
-        f"database {place.database!r} is a file without other tables, as is handed on: what reads originals must not "
-        f"write it, for parts of them may stay between the rows. Say CREATE PERTURBED TABLE {place.name} TO "
-        f"{quote_text(str(found[0][0]))} AS .. where the file is not open, in another connection or after DETACH."
-    )
+    why = "what reads originals must not write a file that has none, for parts of them may stay between the rows"
+    if all(schema.startswith(PERTURBED) or name == OLD_MANIFESTS for schema, name in tables):
+        raise TargetError(
+            f"database {place.database!r} is a file without other tables, as is handed on: {why}. Say CREATE PERTURBED "
+            f"TABLE {place.name} TO {quote_text(str(found[0][0]))} AS .. where the file is not open, in another "
+            "connection or after DETACH."
+        )
+    if reads_elsewhere(relation, place.database):
+        raise TargetError(
+            f"the SELECT of {place.name!r} reads what is not in database {place.database!r}: {why}. Say CREATE "
+            f"PERTURBED TABLE {place.name} TO 'a file of its own.duckdb' AS .., or store what it reads in that "
+            "database first."
+        )
 
 
 def write_manifest(con: duckdb.DuckDBPyConnection, place: Place, manifest: Manifest, kind: Kind = "table") -> None:

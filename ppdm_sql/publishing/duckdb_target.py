@@ -55,6 +55,7 @@ class DuckdbWriter(Writer):
         others = len(present.tables) + len(present.views) - len(again)
         # What is dropped stays in the file's free blocks, so an old table must not be in what is renamed.
         self._compact = bool(again) and others > 0
+        self.keeps = others > 0
         self._order = layout.order.sent_names
         columns = [(column.name, column.type) for column in layout.columns]
         self._types = [column.type for column in layout.columns]

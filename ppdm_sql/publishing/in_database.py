@@ -2,7 +2,7 @@
 
 One connection cannot read a result and write another at once, so the perturbed rows, and no others, wait in between: in
 memory while they are few, else in a file that has no name. The process that reads originals writes here, so parts of
-them may stay in the file: it is refused where that holds nothing else, and looks like a release to be handed on.
+them may stay in the file: it is refused where that does not hold them already.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ppdm_sql.engines.stored import Place
 from ppdm_sql.publishing.database import (
     changing,
     check_free,
-    check_not_for_others,
+    check_holds_original,
     make_schema,
     transaction,
     write_manifest,
@@ -26,7 +26,7 @@ from ppdm_sql.publishing.database import (
 from ppdm_sql.publishing.pipeline import Batches
 from ppdm_sql.publishing.query_source import Parameters, Perturbed, perturb_query, relation_of
 from ppdm_sql.publishing.statements import CreatePerturbed
-from ppdm_sql.publishing.writer.hidden import without_hidden
+from ppdm_sql.publishing.writer.hidden import plain_schema, without_hidden
 from ppdm_sql.publishing.writer.ordering import STREAM, released_rows
 from ppdm_sql.publishing.writing import writing
 
@@ -39,8 +39,8 @@ def create_table(
     """Publish the statement's query as a table; nothing changes where anything fails."""
     with transaction(con), tempfile.SpooledTemporaryFile(_IN_MEMORY) as waiting:
         check_free(con, place, "table", replace=statement.replace)
-        check_not_for_others(con, place)
         relation = relation_of(con, statement.query, parameters)
+        check_holds_original(con, place, relation)
         perturbed = perturb_query(
             relation, statement.policy, key, lambda schema, batches: _put(waiting, schema, batches)
         )
@@ -49,7 +49,7 @@ def create_table(
 
 
 def _put(waiting: IO[bytes], schema: pa.Schema, batches: Batches) -> None:
-    options = pa.ipc.IpcWriteOptions(compression="lz4")
+    schema, options = plain_schema(schema), pa.ipc.IpcWriteOptions(compression="lz4")
     with pa.ipc.new_stream(waiting, schema, options=options) as sink:
         for batch in batches:
             whole = pa.RecordBatch.from_arrays([without_hidden(array) for array in batch.columns], schema=schema)

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from ppdm_sql.engines.signing_keys import BEGIN
 from ppdm_sql.errors import KeyFileError, PpdmError
 from ppdm_sql.publishing.locking import (
     aside_path,
@@ -36,7 +37,7 @@ def create_key(path: str | Path) -> bytes:
     """Write a fresh key that only its owner may read; refuse where anything is already there."""
     path = Path(path)
     key = secrets.token_bytes(KEY_BYTES)
-    if not _place(path, key):
+    if not place(path, _text(key)):
         raise KeyFileError(
             f"key {str(path)!r} exists already and is not overwritten: whatever was published with it could never be "
             "published again. Choose another name, or use it as it is."
@@ -71,14 +72,14 @@ def _load(path: Path) -> tuple[bytes, bool]:
         _tidy(path)
         return found, False
     key = secrets.token_bytes(KEY_BYTES)
-    if _place(path, key):
+    if place(path, _text(key)):
         return key, True
     with suppress(FileNotFoundError):
         return read_key(path), False
     raise KeyFileError(f"key {str(path)!r} is a link to nothing, or was removed just now: name another file.")
 
 
-def _place(path: Path, key: bytes) -> bool:
+def place(path: Path, content: bytes, mode: int = 0o600) -> bool:
     """Write a key beside its place, and give it its name when the disk has it; False where there is something already.
 
     A kill at any time leaves a whole key or none.
@@ -90,7 +91,7 @@ def _place(path: Path, key: bytes) -> bool:
             remove_leftovers(path)
             aside = aside_path(path)
             try:
-                _write(aside, key)
+                _write(aside, content, mode)
                 placed = _name(aside, path)
             finally:
                 remove(aside)
@@ -109,10 +110,14 @@ def _tidy(path: Path) -> None:
             remove_leftovers(path)  # where nothing may be written there, it stays as safe as the key itself
 
 
-def _write(path: Path, key: bytes) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)  # the mode is set before the first byte
+def _text(key: bytes) -> bytes:
+    return f"{HEADER}\n{key.hex()}\n".encode("ascii")
+
+
+def _write(path: Path, content: bytes, mode: int) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)  # the mode is set before the first byte
     try:
-        write_all(handle, f"{HEADER}\n{key.hex()}\n".encode("ascii"))
+        write_all(handle, content)
         os.fsync(handle)
     finally:
         os.close(handle)
@@ -137,7 +142,7 @@ def read_key(path: Path) -> bytes:
     """The key in an existing file; FileNotFoundError where there is none."""
     try:
         with path.open("rb") as file:
-            _check_mode(path, os.fstat(file.fileno()).st_mode)
+            check_mode(path, os.fstat(file.fileno()).st_mode)
             content = file.read(_LONGEST + 1)
     except FileNotFoundError:
         raise
@@ -146,6 +151,11 @@ def read_key(path: Path) -> bytes:
             raise
         raise KeyFileError(f"key {str(path)!r} cannot be read: {_reason(error)}.") from None
     key = _parse(content)
+    if key is None and BEGIN in content:
+        raise KeyFileError(
+            f"{str(path)!r} is a key of signatures, or of something else, and not one that perturbs: a signing key is "
+            "given as sign (--sign). Make a key that perturbs with ppdm-sql keygen."
+        )
     if key is None:
         what = f"it holds no key of {KEY_BYTES} bytes" if content.strip() else "it is empty"
         raise KeyFileError(
@@ -155,7 +165,8 @@ def read_key(path: Path) -> bytes:
     return key
 
 
-def _check_mode(path: Path, mode: int) -> None:
+def check_mode(path: Path, mode: int) -> None:
+    """Refuse a secret that others may read."""
     if os.name != "nt" and mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise KeyFileError(f"key {str(path)!r} may be read by others than its owner. Run: chmod 600 {path}")
 

@@ -34,13 +34,15 @@ LEAST_ROWS_A_BATCH = 32_768
 class Layout:
     """The columns of the release in their order, the expressions that name a row, and the order of rows.
 
-    `rows` is how many there are, where the source was read to find that out.
+    `rows` is how many there are, where the source was read to find that out; `kinds` says of what kind the values are
+    that name a row, for 1 and '1' name two.
     """
 
     columns: tuple[Column, ...]
     identity: tuple[str, ...]
     order: RowOrder
     rows: int | None = None
+    kinds: tuple[str, ...] = ()
 
     @property
     def query(self) -> str:
@@ -74,9 +76,9 @@ def lay_out(policy: Policy, source: Source, *, parquet: bool) -> Layout:
     if not columns:
         raise PolicyError("the policy drops every column: nothing is left to release.")
     columns += _added(columns, source.names)
-    named = (folded[name.casefold()] for name in policy.identity)
+    named = [folded[name.casefold()] for name in policy.naming]
     identity = tuple(naming(name, kinds[name]) for name in named)
-    return Layout(columns, identity, order_of(policy, columns), rows)
+    return Layout(columns, identity, order_of(policy, columns), rows, tuple(_kind(kinds[name]) for name in named))
 
 
 def _occurring(source: Source, exact: Sequence[str]) -> tuple[int | None, dict[str, list[str]]]:
@@ -153,6 +155,16 @@ def _labels(kind: DuckDBPyType) -> list[str]:
 
 def _enum(labels: Sequence[str]) -> str:
     return f"ENUM({', '.join(quote_text(label) for label in labels)})"
+
+
+def _kind(kind: DuckDBPyType) -> str:
+    """What the kernels take the values of an identity column for: types of one kind name a row alike."""
+    family = parse_type(str(kind)).family
+    if family == "decimal":
+        return "integer"
+    if family in ("enum", "other"):
+        return "blob" if kind.id == "blob" else "text"
+    return family
 
 
 def naming(name: str, kind: DuckDBPyType) -> str:

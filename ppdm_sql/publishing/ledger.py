@@ -27,9 +27,10 @@ from typing import Any
 
 from ppdm_udfs import subkey
 
-from ppdm_sql.errors import KeyFileError, NotConfirmed, PolicyError, ReleaseError
+from ppdm_sql.errors import KeyFileError, NotConfirmed, OtherRows, PolicyError, ReleaseError
 from ppdm_sql.policy import Manifest, ReleasedColumn
 from ppdm_sql.policy.fields import Fields
+from ppdm_sql.policy.mechanism import Mechanism
 from ppdm_sql.policy.mechanisms import MECHANISMS
 from ppdm_sql.policy.types import UNKNOWN
 from ppdm_sql.publishing.ledger_file import Record, damaged, open_journal, read_records
@@ -48,8 +49,9 @@ class Entry:
     """One release.
 
     `columns` has a manifest's words for each perturbed column, `coins` a fingerprint of the address of its coins, which
-    is the same for copies that are levels of one path and no others, and `adopted` the levels of older copies. Where it
-    is not `confirmed`, a crash kept the ledger from knowing whether it is in place.
+    is the same for copies that are levels of one path and no others, and `adopted` the levels of older copies. `kinds`
+    says of what kind the values are that name a row. Where it is not `confirmed`, a crash kept the ledger from knowing
+    whether it is in place.
     """
 
     table: str
@@ -64,15 +66,16 @@ class Entry:
     adopted: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     coins: Mapping[str, str] = field(default_factory=dict)
     id: str = ""
+    kinds: tuple[str, ...] = ()
     confirmed: bool = True
 
     @property
     def couples(self) -> str:
         """The same for releases all of whose columns are coupled: what a reader may pass over without a closer look."""
         columns = {name.casefold(): self.coins.get(name) for name in self.columns}
-        if None in columns.values():
-            return secrets.token_hex(8)  # nothing is known of the coins: like no other
-        told = [self.table.casefold(), self.identity, self.key, columns]
+        if None in columns.values() or not self.identity:
+            return secrets.token_hex(8)  # nothing is known of the coins, or of the rows: like no other
+        told = [self.table.casefold(), self.identity, self.kinds, self.key, columns]
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
 
     def to_json(self) -> str:
@@ -100,12 +103,14 @@ class Entry:
             raise ValueError("a later format")
         body.pop("couples")  # it follows from the rest
         adopted = {name: tuple(found) for name, found in body.pop("adopted").items()}
-        return Entry(**body | {"identity": tuple(body["identity"]), "adopted": adopted})
+        lists = {name: tuple(body[name]) for name in ("identity", "kinds") if name in body}
+        return Entry(**body | lists | {"adopted": adopted})
 
 
 def ledger_path(key: str | Path) -> Path:
-    """Where the ledger of a key file is."""
+    """Where the ledger of a key file is: beside the file itself, for a key has one, whatever links lead to it."""
     path = Path(key)
+    path = path.resolve() if path.is_symlink() else path
     return path.with_name(path.name + ENDING)
 
 
@@ -147,6 +152,7 @@ def entry_of(
     source: str | None,
     adopted: Mapping[str, tuple[float, ...]],
     coins: Mapping[str, str],
+    kinds: Sequence[str],
 ) -> Entry:
     """What the ledger will say of a release; `coins` has what its perturbers say of the columns' coins."""
     columns = {c.name: _words(c) for c in manifest.columns if c.perturbed is not None}
@@ -158,7 +164,7 @@ def entry_of(
     address = ("ledger coins", manifest.table.casefold())
     prints = {name: subkey(key, *address, name.casefold(), said).hex()[:16] for name, said in coins.items()}
     known = {name: prints[name] for name in columns if name in prints}
-    return Entry(*release, print_of, origin, dict(adopted), known, secrets.token_hex(8))
+    return Entry(*release, print_of, origin, dict(adopted), known, secrets.token_hex(8), tuple(kinds))
 
 
 def fingerprint(key: bytes) -> str:
@@ -185,6 +191,8 @@ def recording(path: Path | None, entry: Entry, aside: Path, *, independent: bool
         earlier = _entries(path, journal.records, entry)
         if not independent:
             check_coupled(entry, earlier)
+        if (doubt := other_rows(entry, earlier)) is not None:
+            warnings.warn(OtherRows(doubt), stacklevel=3)
         journal.intend(entry.to_json())
         try:
             yield
@@ -235,6 +243,8 @@ def uncoupled(entry: Entry, other: Entry, name: str) -> str | None:
         return f"the table was called {other.table!r} then"
     if entry.identity != other.identity:
         return "rows were named by other columns then"
+    if entry.kinds != other.kinds and entry.kinds and other.kinds:
+        return "rows were named by values of another type then"
     coins = entry.coins.get(name)
     if coins is not None and coins == other.coins.get(there):
         return None
@@ -246,11 +256,38 @@ def uncoupled(entry: Entry, other: Entry, name: str) -> str | None:
         one.pop(key, None)
         before.pop(key, None)
     different = [key for key in sorted({*one, *before}) if one.get(key) != before.get(key)]
+    said = [key for key in different if key in mechanism.keys]
+    if said:
+        return f"its {said[0]} was different then"
+    if different and mechanism.besides == Mechanism.besides:
+        return f"its {different[0]} {'were' if different[0].endswith('s') else 'was'} different then"
     if different:
-        return f"its {different[0]} was another then"
+        return mechanism.besides
     if entry.adopted.get(name) or other.adopted.get(there):
         return "other copies were adopted then"
     return None if coins is None else mechanism.besides
+
+
+def other_rows(entry: Entry, earlier: Sequence[Entry]) -> str | None:
+    """What to say where a position may name another row than it did in an earlier release; None where nothing does."""
+    for other in reversed(earlier):
+        names = {name.casefold() for name in entry.columns} & {name.casefold() for name in other.columns}
+        alike = entry.key == other.key and entry.table.casefold() == other.table.casefold() and bool(names)
+        if entry.identity or other.identity or not alike:
+            continue
+        if entry.source != other.source:
+            reason = "from another source"
+        elif entry.rows < other.rows:
+            reason = f"with {other.rows:,} rows, where there are {entry.rows:,} now"
+        else:
+            continue
+        return (
+            f"rows of {entry.table!r} are named by their position, and this key released {other.table!r} before "
+            f"{reason}, as {other.to!r} ({other.when}): row 1 here has the coins of row 1 there. Where these are not "
+            "the same rows in the same order, with new ones at the end, give this table a key or a name of its own, or "
+            "name its rows by an identity."
+        )
+    return None
 
 
 def added_up(entries: Sequence[Entry]) -> dict[str, float]:
@@ -305,6 +342,7 @@ def _refusal(entry: Entry, other: Entry, name: str, reason: str) -> str:
         said = f" (epsilon {alone[0]:.3g} and {alone[1]:.3g} become {together:.3g})"
     return (
         f"column {name!r} was released before by this key, in {other.to!r} ({other.when}{known}), and this release "
-        f"cannot be coupled with it, for {reason}: where the two agree, a value is almost surely true{said}. Publish "
-        "it as before, or say independent = True (--independent) and add the two up."
+        f"cannot be coupled with it, for {reason}: the two would be independent draws of the same values, which tell "
+        f"more together than each alone{said}. Publish it as before, or say independent = True (--independent) and "
+        "add the two up."
     )

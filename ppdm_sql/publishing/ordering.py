@@ -18,7 +18,7 @@ from ppdm_udfs.draws import draw
 
 from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy import Policy
-from ppdm_sql.policy.model import SOURCE
+from ppdm_sql.policy.model import SOURCE, TRIAL
 from ppdm_sql.publishing.column import Column
 from ppdm_sql.publishing.names import nearest
 from ppdm_sql.publishing.writer.ordering import HASH
@@ -28,11 +28,12 @@ from ppdm_sql.publishing.writer.ordering import HASH
 class RowOrder:
     """The places of the released columns that rows are ordered by, and whether the keyed hash comes after them.
 
-    With neither, rows stay in the source's order.
+    With neither, rows stay in the source's order, which may tell of what is perturbed in a `trial` only.
     """
 
     places: tuple[int, ...] = ()
     keyed: bool = False
+    trial: bool = False
 
     @property
     def as_in_source(self) -> bool:
@@ -55,8 +56,8 @@ class RowOrder:
 
 def order_of(policy: Policy, columns: Sequence[Column]) -> RowOrder:
     """As the policy says; else by the identity where all of it is released as it is, else keyed."""
-    if policy.order == SOURCE:
-        return RowOrder()
+    if policy.order in (SOURCE, TRIAL):
+        return RowOrder(trial=policy.order == TRIAL)
     exact = {column.name.casefold(): i for i, column in enumerate(columns) if column.perturbed is None}
     identity = {exact.get(name.casefold()) for name in policy.identity}
     unique = bool(identity) and None not in identity

@@ -10,7 +10,8 @@ their metadata.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,11 @@ from ppdm_sql.publishing.words import tokens_of
 
 _SOURCE = "ppdm_source"
 """What a relation is called in a query on it."""
+
+_PART = re.compile(r'"((?:[^"]|"")*)"|([^."]+)')
+"""A part of a table's name in a plan."""
+_WITHOUT_DATA = frozenset({"RANGE", "GENERATE_SERIES", "UNNEST"})
+"""Functions of a plan that read nothing."""
 
 _DEFINITIONS = (
     "SELECT lower(database_name), lower(schema_name), lower(view_name), sql, TRUE FROM duckdb_views() "
@@ -79,9 +85,8 @@ def _reads_release(relation: duckdb.DuckDBPyRelation) -> bool:
     for database, schema in rows(_OLD):
         place = f"{quote_name(database)}.{quote_name(schema)}.{quote_name(OLD_MANIFESTS)}"
         names = rows(f"SELECT lower(table_name) FROM {place}")
-        stored |= {(database.casefold(), schema.casefold(), name) for (name,) in names}
-    tables = set(_tables(json.loads(rows(f"EXPLAIN (FORMAT JSON) FROM {_SOURCE}")[0][1])))
-    if tables & {".".join(place) for place in stored}:
+        stored |= {(database.lower(), schema.lower(), name) for (name,) in names}
+    if not stored.isdisjoint(_tables(_steps(_plan(relation)))):
         return True
     definitions = rows(_DEFINITIONS)
     words, files = _text(relation.sql_query(), [(name, text or "") for _, _, name, text, _ in definitions])
@@ -91,12 +96,32 @@ def _reads_release(relation: duckdb.DuckDBPyRelation) -> bool:
     return any(_is_parquet_release(name) for name in files)
 
 
-def _tables(plan: list[dict[str, Any]]) -> Iterator[str]:
-    """The stored tables that a plan reads, with database and schema, in lower case."""
+def reads_elsewhere(relation: duckdb.DuckDBPyRelation, database: str) -> bool:
+    """Whether a query reads anything but stored tables of one database, and what its text says itself."""
+    steps = list(_steps(_plan(relation)))
+    inside = all(name[:1] == (database.lower(),) for name in _tables(steps))
+    functions = {step["extra_info"]["Function"] for step in steps if "Function" in step["extra_info"]}
+    return not inside or not functions <= _WITHOUT_DATA
+
+
+def _plan(relation: duckdb.DuckDBPyRelation) -> list[dict[str, Any]]:
+    found = relation.query(_SOURCE, f"EXPLAIN (FORMAT JSON) FROM {_SOURCE}")
+    plan: list[dict[str, Any]] = [] if found is None else json.loads(found.fetchall()[0][1])
+    return plan
+
+
+def _steps(plan: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for step in plan:
+        yield step
+        yield from _steps(step["children"])
+
+
+def _tables(steps: Iterable[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
+    """The stored tables that a plan reads, with database and schema, in lower case; it quotes names that need it."""
+    for step in steps:
         if "Table" in step["extra_info"]:
-            yield step["extra_info"]["Table"].casefold()
-        yield from _tables(step["children"])
+            parts = _PART.findall(step["extra_info"]["Table"])
+            yield tuple((quoted.replace('""', '"') or plain).lower() for quoted, plain in parts)
 
 
 def _text(sql: str, definitions: list[tuple[str, str]]) -> tuple[list[str], set[str]]:
@@ -106,8 +131,8 @@ def _text(sql: str, definitions: list[tuple[str, str]]) -> tuple[list[str], set[
     texts = [sql]
     while texts:
         tokens = tokens_of(texts.pop()) or []
-        found = {token.text.casefold() for token in tokens}
-        words += ["", *(token.text.casefold() for token in tokens)]
+        found = {token.text.lower() for token in tokens}
+        words += ["", *(token.text.lower() for token in tokens)]
         names |= {token.text for token in tokens if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER)}
         texts += [text for name, text in definitions if name in found]
         definitions = [(name, text) for name, text in definitions if name not in found]

@@ -42,7 +42,8 @@ class Perturbation:
         self._table = table
         self._identities = Identities(directory)
         hidden = {i: column.name for i, column in enumerate(layout.columns) if column.perturbed is not None}
-        self._source_order = SourceOrder(list(hidden.values()), list(hidden)) if layout.order.as_in_source else None
+        watched = layout.order.as_in_source and not layout.order.trial
+        self._source_order = SourceOrder(list(hidden.values()), list(hidden)) if watched else None
 
     def __enter__(self) -> Perturbation:
         return self

@@ -22,6 +22,7 @@ _REMEDIES = {
     "IOException": "the file cannot be opened, is damaged, or is open elsewhere. Close other connections to it",
     "ConnectionException": "the file is open in this process with other settings. Close that connection, or pass it as "
     "(connection, query)",
+    "ResourceInUseException": "its connection has a result whose rows were not all fetched. Fetch them, or close it",
 }
 _KINDS = {
     "Conversion": "ConversionException",
@@ -29,6 +30,8 @@ _KINDS = {
     "Out of Memory": "OutOfMemoryException",
     "IO": "IOException",
 }
+_INTERRUPTED = "Query interrupted"
+"""What DuckDB says where it hears Ctrl-C before Python does."""
 _ANY_REMEDY = "check that it can be read from end to end"
 
 
@@ -43,6 +46,9 @@ def guarded(where: str, action: Callable[[], Result]) -> Result:
         raise
     except Exception as error:
         name = _kind(error)
+        stopped = isinstance(error, RuntimeError) and str(error) == _INTERRUPTED
+    if stopped:
+        raise KeyboardInterrupt
     raise SourceError(f"{where} cannot be read: {_REMEDIES.get(name, _ANY_REMEDY)} ({name}).")
 
 

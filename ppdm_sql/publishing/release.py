@@ -12,11 +12,12 @@ from typing import Any
 import pyarrow as pa
 from tqdm import tqdm
 
+from ppdm_sql.engines.signature import signature_path
 from ppdm_sql.errors import KeyFileError
 from ppdm_sql.policy import Manifest, Policy, ReleasedColumn, load_policy
 from ppdm_sql.policy.binding import BoundColumn, OwnColumn
 from ppdm_sql.policy.types import parse_type
-from ppdm_sql.publishing.adopting import adopted_pairs, adopting
+from ppdm_sql.publishing.adopting import Declared, adopted_pairs, adopting
 from ppdm_sql.publishing.keyfile import KEY_BYTES, key_in, read_key
 from ppdm_sql.publishing.layout import Layout, lay_out
 from ppdm_sql.publishing.ledger import check_coupled, entry_of, ledger_of, read_ledger, recording
@@ -28,6 +29,8 @@ from ppdm_sql.publishing.perturbing import Perturbation
 from ppdm_sql.publishing.pipeline import run
 from ppdm_sql.publishing.reading import guarded
 from ppdm_sql.publishing.readings import Readings, passes_of
+from ppdm_sql.publishing.signing import TargetSignature
+from ppdm_sql.publishing.signing_key import SigningKey, read_signing_key
 from ppdm_sql.publishing.sources import open_source, source_files
 from ppdm_sql.publishing.targets import check_target, is_duckdb, on_disk, open_writer, put_in_place, writer_process
 
@@ -40,9 +43,10 @@ def publish(
     key: str | Path | bytes,
     level: str | None = None,
     replace: bool = False,
-    adopt: Mapping[Any, float] | Sequence[tuple[Any, float]] = (),
+    adopt: Mapping[Any, Declared] | Sequence[tuple[Any, Declared]] = (),
     independent: bool = False,
     ledger: str | Path | None = None,
+    sign: SigningKey | None = None,
     progress: bool | None = None,
 ) -> Manifest:
     """Perturb a table as its policy says and write the release.
@@ -63,13 +67,18 @@ def publish(
     replace
         Put the release in the place of one that is already there.
     adopt
-        Copies that were released before without this key, each with its retention, as a mapping or as pairs: they
-        become levels, with which this release and all later ones are coupled. Name them at every release from now on.
+        Copies that were released before without this key, each with its retention, or with the retention or noise
+        of its columns, ``{"old.parquet": {"age": 0.4, "wage": 0.25}}``; as a mapping or as pairs. They become levels,
+        with which this release and all later ones are coupled: name them at every release from now on. Copies that
+        are not what is said of them are refused.
     independent
         Publish although an earlier release of this key cannot be coupled with this one; `ledger.py` has the rules.
     ledger
         Where a key that is given as bytes keeps its ledger, made where there is none yet: what it has released, which
         levels, adopted copies and independent releases are checked against. That of a key file lies beside it.
+    sign
+        The private signing key, a PEM file as ``ppdm-sql keygen --signing`` makes it, its bytes, or the key itself:
+        beside the release comes its signature, ``public.duckdb.sig``, which ``connect(.., verify=)`` asks for.
     progress
         Show a bar; None shows one on a terminal only.
 
@@ -87,12 +96,14 @@ def publish(
     copies = adopted_pairs(adopt)
     target = check_target(to, table=declared.table, sources=source_files(source))
     _check_key_path(key, target, source_files(source))
-    recorded = ledger_of(key, ledger, _needs(level, copies, independent=independent), [target, *source_files(source)])
+    signature = TargetSignature(target, None if sign is None else read_signing_key(sign))
+    others = [target, signature_path(target), *source_files(source)]
+    recorded = ledger_of(key, ledger, _needs(level, copies, independent=independent), others)
     with writer_process(target) as process, open_source(source, declared) as opened:
         check_original(source, opened)
         layout = lay_out(declared, opened, parquet=not is_duckdb(target))
         query = guarded(opened.where, lambda: opened.relation.project(layout.query))
-        with open_writer(process, target, layout, declared.table, replace=replace) as writer:
+        with open_writer(process, target, layout, declared.table, signature, replace=replace) as writer:
             reader = guarded(opened.where, lambda: query.to_arrow_reader(layout.batch_rows))
             read = pa.schema(list(reader.schema)[: len(layout.columns)])
             perturbers = perturbers_of(layout.columns, read.types)
@@ -105,7 +116,7 @@ def publish(
                 changing, adopted = adopting(perturbers, copies, layout, declared, secret)
                 work = Perturbation(opened.where, layout, changing, secret, declared.table, target.parent)
                 if recorded is not None:  # again at the end, for others may publish meanwhile
-                    named = (declared.identity, secret, _origin(source), adopted, work.coins())
+                    named = (declared.identity, secret, _origin(source), adopted, work.coins(), layout.kinds)
                     foreseen = entry_of(_foreseen(declared, layout, types, level), target, *named)
                     earlier = read_ledger(recorded, beside=foreseen)
                     if not independent:
@@ -123,14 +134,15 @@ def publish(
                 order = layout.order.names(layout.columns)
                 manifest = manifest_of(declared, secret, work.rows, columns, order, level)
                 finished = on_disk(writer.finish(manifest), target)
-                named = (declared.identity, secret, _origin(source), adopted, work.coins())
+                signature.prepare(finished)
+                named = (declared.identity, secret, _origin(source), adopted, work.coins(), layout.kinds)
                 entry = entry_of(manifest, target, *named)
                 with recording(recorded, entry, finished, independent=independent):
-                    put_in_place(finished, target)
+                    put_in_place(finished, target, signature)
     return manifest
 
 
-def _needs(level: str | None, copies: Sequence[tuple[Any, float]], *, independent: bool) -> str | None:
+def _needs(level: str | None, copies: Sequence[tuple[Any, Declared]], *, independent: bool) -> str | None:
     """What cannot be done without knowing what the key has released."""
     if level is not None:
         return f"level {level!r}"
@@ -170,7 +182,7 @@ def _check_key_path(key: str | Path | bytes, target: Path, sources: list[Path]) 
         path = Path(key).resolve()
     except (OSError, ValueError, RuntimeError):
         raise KeyFileError(f"key {str(key)!r} is not a path that can be used.") from None
-    if path == target.resolve() or target.resolve() in path.parents:
+    if path in (target.resolve(), signature_path(target).resolve()) or target.resolve() in path.parents:
         raise KeyFileError(f"key {str(key)!r} is where the release goes: whoever gets the release would have the key.")
     if path in [source.resolve() for source in sources]:
         raise KeyFileError(f"key {str(key)!r} is the source itself: name another file.")

@@ -53,7 +53,7 @@ _RECONSTRUCTED = re.compile(
 )
 _BEGUN = re.compile(r"\s*(CREATE|DROP|SHOW|DESC|DESCRIBE)\b.*?\bPERTURBED\b", re.IGNORECASE | re.DOTALL)
 _SCOPES = ("SESSION", "LOCAL", "GLOBAL")
-_RESET = re.compile(r"\s*RESET\s+((SESSION|LOCAL|GLOBAL)\s+)?PPDM_KEY\s*;?\s*", re.IGNORECASE)
+_RESET = re.compile(r"\s*RESET\s+((SESSION|LOCAL|GLOBAL)\s+)?PPDM_KEY\s*+;?\s*+", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from ppdm_sql.publishing.locking import (
     sync_folder,
 )
 from ppdm_sql.publishing.pipeline import Batches
+from ppdm_sql.publishing.signing import TargetSignature
 from ppdm_sql.publishing.sources import DUCKDB_ENDINGS
 from ppdm_sql.publishing.writer.process import WriterProcess
 from ppdm_sql.publishing.writing import writing
@@ -35,7 +36,12 @@ PARQUET_ENDING = ".parquet"
 
 
 class Writer(ABC):
-    """Writes one release to a file that is not yet in place."""
+    """Writes one release to a file that is not yet in place.
+
+    `keeps` says whether tables or views that are at the target stay beside the new one.
+    """
+
+    keeps: bool = False
 
     @abstractmethod
     def types(self, schema: pa.Schema) -> list[str]:
@@ -59,9 +65,9 @@ class Writer(ABC):
 
 
 def check_target(to: str | Path, *, table: str, sources: list[Path]) -> Path:
-    """The target's path if a release may be written there, as far as its name tells."""
-    target = Path(to)
+    """The target's path if a release may be written there, as far as its name tells; of a link, what it leads to."""
     where = f"target {str(to)!r}"
+    target = _followed(Path(to), where)
     if not is_duckdb(target) and target.suffix.lower() != PARQUET_ENDING:
         known = ", ".join((*DUCKDB_ENDINGS, PARQUET_ENDING))
         raise TargetError(f"{where}: a release is a DuckDB or a Parquet file, so its name ends with one of {known}.")
@@ -72,6 +78,16 @@ def check_target(to: str | Path, *, table: str, sources: list[Path]) -> Path:
     if any(_same(target, source) for source in sources):
         raise TargetError(f"{where} is the source itself: a release must not travel with the original. Name another.")
     return target
+
+
+def _followed(path: Path, where: str) -> Path:
+    """What a link leads to, or two publications could hold different locks on one file."""
+    try:
+        if "\0" not in str(path):
+            return path.resolve() if path.is_symlink() else path
+    except (OSError, RuntimeError):  # a link that leads to itself
+        pass
+    raise TargetError(f"{where} is not a path that can be used.")
 
 
 def is_duckdb(target: Path) -> bool:
@@ -85,7 +101,9 @@ def writer_process(target: Path) -> WriterProcess:
 
 
 @contextmanager
-def open_writer(process: WriterProcess, target: Path, layout: Layout, table: str, *, replace: bool) -> Iterator[Writer]:
+def open_writer(
+    process: WriterProcess, target: Path, layout: Layout, table: str, signature: TargetSignature, *, replace: bool
+) -> Iterator[Writer]:
     """A writer whose files are gone afterwards, unless they were renamed."""
     from ppdm_sql.publishing.duckdb_target import DuckdbWriter  # noqa: PLC0415 - they build on this module
     from ppdm_sql.publishing.parquet_target import ParquetWriter  # noqa: PLC0415
@@ -94,10 +112,13 @@ def open_writer(process: WriterProcess, target: Path, layout: Layout, table: str
     # From the first look at the target to the renaming, or what somebody else adds meanwhile would be lost.
     with exclusive(lock_path(target), f"target {str(target)!r}", TargetError):
         remove_leftovers(target)
+        signature.look()
+        signature.compare()
         aside = aside_path(target)
         writer: Writer | None = None
         try:
             writer = kind(process, target, aside, layout, table, replace=replace)
+            signature.check_kept(writer.keeps)
             yield writer
         finally:
             if writer is not None:
@@ -111,8 +132,13 @@ def on_disk(finished: Path, target: Path) -> Path:
     return finished
 
 
-def put_in_place(finished: Path, target: Path) -> None:
-    """Rename a whole release to its name."""
+def put_in_place(finished: Path, target: Path, signature: TargetSignature) -> None:
+    """Rename a whole release to its name, and its signature with it."""
+    with signature.placed(finished):
+        _rename(finished, target)
+
+
+def _rename(finished: Path, target: Path) -> None:
     try:
         os.replace(finished, target)  # noqa: PTH105 - Path.replace says the same, less plainly
     except OSError as error:

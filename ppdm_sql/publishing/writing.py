@@ -18,7 +18,7 @@ def writing(where: str, action: Callable[[], Result], what: str | None = None) -
     try:
         return action()
     except OSError as error:
-        reason = error.strerror or type(error).__name__
+        reason, what = error.strerror or type(error).__name__, None  # no column is to blame for a full disk
     except (duckdb.Error, pa.ArrowException, RuntimeError) as error:
         reason = type(error).__name__
     if what is not None:

@@ -17,8 +17,8 @@ def limits(subject: Subject) -> tuple[tuple[str, str], ...]:
         (
             "Several releases",
             "Releases of one table under one key, to recipients of several levels, tell no more together than the one "
-            "that keeps most. Releases under different keys, or with other domains or names, are independent: where "
-            "they agree, the value is almost surely true.",
+            "that keeps most. Releases under different keys, or with other domains or names, are independent "
+            "draws of the same values: their epsilons add up.",
         ),
         (
             "Publishing again",

@@ -58,8 +58,8 @@ def _words(releases: int, table: str, adding: Sequence[str]) -> str:
     if not adding:
         return f"{said} Their copies are coupled by the key: together they tell no more than the one that keeps most."
     return (
-        f"{said} Copies of {listed(list(adding))} cannot be coupled with each other, so what they tell adds up: where "
-        "they agree, a value is most likely true."
+        f"{said} Copies of {listed(list(adding))} cannot be coupled with each other: they are independent draws of the "
+        "same values, and what they tell adds up."
     )
 
 

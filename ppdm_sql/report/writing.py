@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from ppdm_sql.engines.release_files import manifest_of
 from ppdm_sql.errors import PolicyError, ReleaseError
 from ppdm_sql.opening import connect
 from ppdm_sql.policy import Manifest, Policy, load_policy
+from ppdm_sql.policy.model import TRIAL
 from ppdm_sql.publishing import publish
 from ppdm_sql.publishing.sources import source_files
 from ppdm_sql.report.columns import column_page
@@ -98,7 +99,8 @@ def _of_policy(policy: Policy, source: Any, level: str | None, rows: int | None,
         raise PolicyError("the source says how many rows there are: leave --rows out.")
     with tempfile.TemporaryDirectory(prefix="ppdm-report-") as folder:
         release = Path(folder) / "trial.duckdb"  # perturbed rows only, and gone with the folder
-        manifest = publish(source, policy, to=release, key=secrets.token_bytes(32), progress=progress)
+        in_order = replace(policy, order=TRIAL)  # so that its rows can be matched with their originals
+        manifest = publish(source, in_order, to=release, key=secrets.token_bytes(32), progress=progress)
         found = _measure(str(release), manifest, source, policy, progress)
     return _Contents(subject_of_source(policy, level, manifest.columns, manifest.rows), origin, found, trial=True)
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from ppdm_sql.rewrite.parentheses import bare
 from ppdm_sql.rewrite.pieces import PIECES, counting
 from ppdm_sql.rewrite.quantiles import Asked, is_quantile, quantile_name, read_quantile
 from ppdm_sql.rewrite.query import Condition, Junction, Label, Query, totals_in
@@ -20,7 +21,7 @@ from ppdm_sql.rewrite.scan import PREFIX, count_rows, disjunction, estimate_name
 from ppdm_sql.rewrite.shape import PPDM_FUNCTIONS, aggregate_nodes
 from ppdm_sql.rewrite.shifts import shifted
 from ppdm_sql.rewrite.terms import Terms
-from ppdm_sql.rewrite.total_arithmetic import is_nothing, less_one, over, product, real_product
+from ppdm_sql.rewrite.total_arithmetic import is_nothing, less_one, over, product, real_product, unless_nothing
 from ppdm_sql.rewrite.totals import Totals, both
 
 EXTREME = "An extreme value belongs to one row, and no row can be trusted: count a range, or ask for a quantile."
@@ -87,7 +88,8 @@ class _Collector:
         self.hidden = both(*(self.terms.condition(condition) for condition in query.hidden))
         blurred = [i for i, key in enumerate(query.keys) if query.perturbed_in(key)]
         self.labels = {i: self.label(query.keys[i]) for i in blurred if i not in query.absent}
-        self.unperturbed = all(column.exact for column in query.manifest.perturbed)
+        taking_part = [one for node in (query.tree, *query.hidden) for one in query.perturbed_in(node)]
+        self.unperturbed = all(column.exact for column in taking_part)
         self.domain_groups = bool(blurred)  # of any grouping set: an aggregate must mean the same in all of them
 
     def present(self) -> int | None:
@@ -108,7 +110,7 @@ class _Collector:
                 f"a group must depend on one perturbed column alone, here {perturbed[0].name}.",
                 "Group by several expressions, one for each column.",
             )
-        return self.terms.label(key.unnest(), perturbed[0])
+        return self.terms.label(bare(key), perturbed[0])
 
     def rewrite(self, node: exp.Expr) -> exp.Expr:
         """An aggregate as an expression over totals, or the name of a native one."""
@@ -217,6 +219,8 @@ class _Collector:
         value = shifted(self.query, function.this)
         rows = self.count(both(condition, self.totals.known(function.this)))
         about_mean = self.about_means(value, value, condition, rows)
+        if not isinstance(function.this, exp.Column):  # it may be one number on the whole domain
+            about_mean = unless_nothing(about_mean, self.sum(real_product(value, value), condition))
         pop = isinstance(function, exp.VariancePop | exp.StddevPop)
         variance = over(about_mean, rows if pop else less_one(rows))
         if isinstance(function, exp.Variance | exp.VariancePop):

@@ -18,7 +18,7 @@ from ppdm_sql.rewrite.grouping_sets import CALLS, SET, grouping_call, union
 from ppdm_sql.rewrite.groups import groups_select
 from ppdm_sql.rewrite.interval_ends import interval_ends, is_kinked
 from ppdm_sql.rewrite.names import CORRELATED
-from ppdm_sql.rewrite.parentheses import grouped
+from ppdm_sql.rewrite.parentheses import bare, grouped
 from ppdm_sql.rewrite.plan import Plan
 from ppdm_sql.rewrite.quantiles import quantiles_in
 from ppdm_sql.rewrite.query import ALIAS, Query, path_column, totals_in
@@ -70,8 +70,8 @@ def answer_statement(plans: Sequence[Plan], groups: exp.Expr) -> exp.Select:
         statement.set("where", exp.Where(this=conjunction(wheres)))
     for part in ("distinct", "qualify", "order", "limit", "offset"):
         node = tree.args.get(part)
-        if node is not None:
-            statement.set(part, outer.rewrite(node))
+        if node is not None:  # a number of rows is no group, though a group may be a constant that is like it
+            statement.set(part, node.copy() if part in ("limit", "offset") else outer.rewrite(node))
     if not query.keys and having is None and not query.aggregates:
         misread(query.sql, tree, "it has neither an aggregate nor a group.")
     statement.set("from_", exp.From(this=outer.with_slopes()))
@@ -108,7 +108,7 @@ class _Outer:
         self.places: list[int] = []
         self.slopes: dict[exp.Expr, str] = {}
         self.query: Query = plans[0].query
-        self.keys = {_text(key.unnest()): i for i, key in enumerate(self.query.keys)}
+        self.keys = {_text(bare(key)): i for i, key in enumerate(self.query.keys)}
         self.quantile = NormalDist().inv_cdf(0.5 + self.query.settings.confidence / 2)
 
     def rewrite(self, node: exp.Expr) -> exp.Expr:
@@ -117,7 +117,8 @@ class _Outer:
             return self.bound(node)
         if node.meta.get(ALIAS):
             return node.copy()
-        text = _text(node)
+        plain = bare(node) if isinstance(node, exp.Subquery) else node
+        text = "" if isinstance(node, exp.Ordered) else _text(plain)  # ascending, it reads like what it orders by
         if isinstance(node, CALLS):
             return grouping_call(self.query, node)
         if text in self.query.aggregates:
@@ -159,7 +160,7 @@ class _Outer:
         plain = exp.Paren(this=node.copy())
         for column in list(plain.find_all(exp.Column)):
             column.replace(path_column(column.parts[1:]))
-        return self.keys.get(_text(plain.unnest()))
+        return self.keys.get(_text(bare(plain)))
 
     def by_position(self, node: exp.Ordered) -> exp.Expr:
         """ORDER BY a position: that of the item among the columns of the result, to which intervals may be added."""
@@ -171,7 +172,7 @@ class _Outer:
     def key(self, index: int) -> exp.Expr:
         """A key; an ENUM that went through Arrow is text, and is given its order back."""
         column = exp.column(key_name(index))
-        node = self.query.keys[index].unnest()
+        node = bare(self.query.keys[index])
         released = self.query.column(node.name) if isinstance(node, exp.Column) else None
         if released is None or released.type.family != "enum" or isinstance(self.groups, exp.Subquery):
             return column
@@ -204,7 +205,7 @@ class _Outer:
                 raise NoDerivative(node)
             name = quantiles[0]
             return exp.column(f"{name}_error"), exp.column(f"{name}_low"), exp.column(f"{name}_high")
-        if is_kinked(node, self.is_aggregate):
+        if is_kinked(node, self.is_column):
             return self.kinked(node)
         error = self.error(value.this)
         if error is None:
@@ -216,20 +217,21 @@ class _Outer:
             exp.Paren(this=exp.Add(this=value.copy(), expression=width.copy())),
         )
 
-    def is_aggregate(self, node: exp.Expr) -> bool:
-        """Whether an expression is an aggregate that was reconstructed."""
-        return _text(node) in self.query.aggregates
+    def is_column(self, node: exp.Expr) -> bool:
+        """Whether an expression is an aggregate that was reconstructed, or a group's key."""
+        text = _text(node)
+        return text in self.query.aggregates or text in self.keys
 
     def kinked(self, node: exp.Expr) -> tuple[exp.Expr, exp.Expr, exp.Expr]:
         """Likewise of an expression that has a kink: by the ends of the intervals of what is in it."""
 
         def smooth(below: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
-            if is_kinked(below, self.is_aggregate):
+            if is_kinked(below, self.is_column):
                 return None
             error, low, high = self.bounds(below)
             return None if isinstance(error, exp.Literal) else (low, high)
 
-        ends = interval_ends(node, self.rewrite, smooth)
+        ends = interval_ends(node, self.rewrite, smooth, self.is_column)
         if ends is None:
             value = exp.Paren(this=self.rewrite(node))
             return number(0.0), value, value.copy()

@@ -33,9 +33,34 @@ def qualify_correlated(sql: str, tree: exp.Expr, names_of: NamesOf) -> None:
     scopes = _Scopes(sql, names_of)
     for select in selects:
         for column in list(own_columns(select)):
-            if not column.table and not isinstance(column.this, exp.Star):
+            if column.table:
+                scopes.check_shadowed(select, column)
+            elif not isinstance(column.this, exp.Star):
                 scopes.bind(select, column)
         scopes.check_aggregates(select)
+
+
+def refuse_whole_rows(sql: str, tree: exp.Expr, names_of: NamesOf, reads_rows: Callable[[exp.Select], bool]) -> None:
+    """Refuse the name of a table in the place of a column: DuckDB reads it as whole rows, before any alias."""
+    scopes = _Scopes(sql, names_of)
+    for select in tree.find_all(exp.Select):
+        for column in own_columns(select) if reads_rows(select) else ():
+            if column.table or not _is_table(select, column) or _means_alias(select, column):
+                continue
+            known = [scopes.names(source) for source in sources(select)]
+            if not any(names is None or column.name.casefold() in names for names in known):
+                refuse(sql, column, "it is a table's name, and means whole rows of it.", "Name the columns.")
+
+
+def _means_alias(select: exp.Select, column: exp.Column) -> bool:
+    """Whether a name means an item of the SELECT list though a table has it: alone in ORDER BY, and in HAVING."""
+    if column.name.casefold() not in aliases_of(select):
+        return False
+    having, distinct = select.args.get("having"), column.parent
+    if having is not None and column.find_ancestor(exp.AggFunc, exp.Filter, exp.Having) is having:
+        return True
+    alone = isinstance(column.parent, exp.Ordered) or (isinstance(distinct, exp.Tuple) and distinct.arg_key == "on")
+    return alone and column.find_ancestor(exp.Window, exp.AggFunc, exp.Select) is select
 
 
 def aliases_of(select: exp.Select) -> dict[str, exp.Expr]:
@@ -70,6 +95,24 @@ class _Scopes:
         else:
             self._outwards(column, select, select.find_ancestor(exp.Select))
 
+    def check_shadowed(self, select: exp.Select, column: exp.Column) -> None:
+        """Refuse a column of a table around the subquery, which has another of that name without such a column."""
+        own = [source for source in sources(select) if _is_of_source(source, column)]
+        known = [self.names(source) for source in sources(select)]
+        names = {name for one in known if one is not None for name in one}
+        if not own or None in known or names & {column.name.casefold(), column.table.casefold()}:
+            return
+        level = select.find_ancestor(exp.Select)
+        while level is not None:
+            around = [self.names(source) for source in sources(level) if _is_of_source(source, column)]
+            if any(one is None or column.name.casefold() in one for one in around):
+                self._refuse_shadowed(column)
+            level = level.find_ancestor(exp.Select)
+
+    def _refuse_shadowed(self, column: exp.Column) -> None:
+        why = f"it means a column of the {column.table} around the subquery, which has another table of that name."
+        refuse(self.sql, column, why, "Rename one of them by AS.")
+
     def _outwards(self, column: exp.Column, below: exp.Expr, level: exp.Select | None, depth: int = 0) -> None:
         """Look for a name in the queries around `below`, from `level` on."""
         name = column.name.casefold()
@@ -82,6 +125,8 @@ class _Scopes:
                 return
             if any(names is None for _, names in known):
                 return
+            if visible and _is_table(level, column):
+                refuse(self.sql, column, "it is a table's name, and means whole rows of it.", "Name the columns.")
             alias = aliases_of(level).get(name) if visible else None
             if alias is not None:
                 self._put(column, level, below, alias, depth)
@@ -95,8 +140,7 @@ class _Scopes:
             return
         column.set("table", exp.to_identifier(self._name(found[0]), quoted=True))
         if is_shadowed(column, level):
-            why = f"it means a column of the {column.table} around the subquery, which has another table of that name."
-            refuse(self.sql, column, why, "Rename one of them by AS.")
+            self._refuse_shadowed(column)
 
     def _put(self, column: exp.Column, level: exp.Select, below: exp.Expr, alias: exp.Expr, depth: int) -> None:
         """An alias of a query around, in full."""
@@ -166,7 +210,16 @@ class _Scopes:
 
 def _is_of(select: exp.Select, column: exp.Column) -> bool:
     """Whether a column bears the name of a table that a SELECT reads."""
-    return any(source.alias_or_name.casefold() == column.table.casefold() for source in sources(select))
+    return any(_is_of_source(source, column) for source in sources(select))
+
+
+def _is_of_source(source: exp.Expr, column: exp.Column) -> bool:
+    return bool(source.alias_or_name.casefold() == column.table.casefold())
+
+
+def _is_table(select: exp.Select, column: exp.Column) -> bool:
+    """Whether a name without a table's before it is that of a table that a SELECT reads."""
+    return any(source.alias_or_name.casefold() == column.name.casefold() for source in sources(select))
 
 
 def _is_of_with(node: exp.Expr, select: exp.Select) -> bool:

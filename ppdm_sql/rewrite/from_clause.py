@@ -41,6 +41,10 @@ class _Reader:
         """One source: a release, what passes its rows on, or an exact relation."""
         if isinstance(node, exp.Lateral):
             refuse(self.sql, node, "LATERAL beside a release is not supported.", "Join on exact columns instead.")
+        called = isinstance(node, exp.Unnest) or (isinstance(node, exp.Table) and isinstance(node.this, exp.Func))
+        if called and any(node.find_all(exp.Column)):
+            why = "beside a release, a function in FROM cannot take columns of what stands before it."
+            refuse(self.sql, node, why, "Give it constants; of a column of baskets, GROUP BY its items.")
         for part in ("pivots", "joins", "sample", "laterals", "when"):
             if node.args.get(part):
                 why = "beside a release only plain tables and subqueries can be read."

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from ppdm_sql.rewrite.estimates import as_written
 from ppdm_sql.rewrite.names import ANSWERED
+from ppdm_sql.rewrite.parentheses import bare
 from ppdm_sql.rewrite.query import Query
 from ppdm_sql.rewrite.refuse import refuse
 from ppdm_sql.rewrite.scopes import with_query
@@ -76,7 +77,7 @@ def _refuse(sql: str, node: exp.Expr, column: str) -> None:
 
 def _is_added(node: exp.Expr, added: frozenset[str] | None) -> bool:
     """Whether a group without anybody makes it zero; `added` are the columns that do, None among aggregates."""
-    node = node.unnest()
+    node = bare(node)
     if isinstance(node, exp.Column):
         return added is not None and node.name.casefold() in added
     if isinstance(node, ADDED):

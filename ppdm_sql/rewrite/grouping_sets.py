@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from ppdm_sql.rewrite.parentheses import grouped
+from ppdm_sql.rewrite.parentheses import bare, grouped
 from ppdm_sql.rewrite.query import Query
 from ppdm_sql.rewrite.refuse import misread, refuse
 from ppdm_sql.rewrite.scan import PREFIX, key_name, named
@@ -58,7 +58,7 @@ def _sets(item: exp.Expr) -> Iterator[list[exp.Expr]]:
 
 def _members(item: exp.Expr) -> list[exp.Expr]:
     """The expressions of one set."""
-    return list(item.expressions) if isinstance(item, exp.Tuple) else [item.unnest()]
+    return list(item.expressions) if isinstance(item, exp.Tuple) else [bare(item)]
 
 
 def each_set(query: Query) -> list[Query]:
@@ -79,7 +79,7 @@ def union(selects: Sequence[exp.Select]) -> exp.Expr:
 
 def absent_key(query: Query, index: int) -> exp.Expr:
     """NULL in the place of a key that a set does not group by; other engines want its type."""
-    key = query.keys[index].unnest()
+    key = bare(query.keys[index])
     released = query.column(key.name) if isinstance(key, exp.Column) else None
     null: exp.Expr = exp.Null()
     if query.settings.portable and released is not None and released.type.family not in ("enum", "other"):
@@ -89,10 +89,10 @@ def absent_key(query: Query, index: int) -> exp.Expr:
 
 def grouping_call(query: Query, call: exp.Expr) -> exp.Expr:
     """GROUPING(a, b): a bit for each argument, 1 where the row's set does not group by it; the last is the lowest."""
-    known = {key.unnest().sql(dialect="duckdb"): i for i, key in enumerate(query.keys)}
+    known = {bare(key).sql(dialect="duckdb"): i for i, key in enumerate(query.keys)}
     indices = []
     for argument in call.expressions:
-        index = known.get(argument.unnest().sql(dialect="duckdb"))
+        index = known.get(bare(argument).sql(dialect="duckdb"))
         if index is None:
             misread(query.sql, call, "its arguments must be expressions of GROUP BY.")
         indices.append(index)

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from ppdm_sql.rewrite.correlated import LOCAL, NamesOf, qualified, qualify_correlated
+from ppdm_sql.rewrite.correlated import LOCAL, NamesOf, aliases_of, qualified, qualify_correlated, refuse_whole_rows
 from ppdm_sql.rewrite.parentheses import grouped, settled
 from ppdm_sql.rewrite.refuse import misread, refuse
-from ppdm_sql.rewrite.rows import is_shadowed
+from ppdm_sql.rewrite.rows import is_of_a_row, is_shadowed, mark_calls, reads_rows
 from ppdm_sql.rewrite.scan import conjunction
 from ppdm_sql.rewrite.scopes import with_query
 from ppdm_sql.rewrite.union_order import settle_order
@@ -23,6 +23,7 @@ from ppdm_sql.rewrite.with_queries import settle_with
 IsRelease = Callable[[exp.Table], bool]
 Definition = Callable[[exp.Table], exp.Query | None]
 ColumnsOf = Callable[[exp.Table], frozenset[str] | None]
+AGGREGATED = (exp.AggFunc, exp.Filter, exp.Window)
 MAX_VIEWS = 64
 PLAIN_PARTS = ("expressions", "from_", "where", "kind")
 """The parts that a SELECT may have to be taken into the one around it."""
@@ -33,13 +34,14 @@ class Tables:
     """What is known of the tables that a statement names.
 
     `definition` gives the query behind a view that reads a release, `columns_of` the columns of a release, lower-cased,
-    `names_of` those of anything that may stand in FROM.
+    `names_of` those of anything that may stand in FROM. `aggregates` are functions that may not pass for plain ones.
     """
 
     is_release: IsRelease
     definition: Definition
     columns_of: ColumnsOf
     names_of: NamesOf
+    aggregates: frozenset[str] = frozenset()
 
 
 def inline(sql: str, tree: exp.Expr, tables: Tables) -> exp.Expr:
@@ -52,12 +54,14 @@ def inline(sql: str, tree: exp.Expr, tables: Tables) -> exp.Expr:
         if is_release(exp.to_table(cte.alias, quoted=True)) or definition(exp.to_table(cte.alias)) is not None:
             refuse(sql, cte, "a query of WITH bears the name of a release that the statement reads.", "Rename it.")
     tree = tree.copy()
-    _settle_constant_groups(tree)
     settle_order(tree)
     _expand_views(sql, tree, definition)
     for clause in list(tree.find_all(exp.With)):
         _expand_with(sql, clause, is_release)
+    mark_calls(tree, tables.aggregates)
+    refuse_whole_rows(sql, tree, tables.names_of, lambda select: reads_rows(select, is_release))
     qualify_correlated(sql, tree, tables.names_of)
+    _settle_groups(tree)
     for select in reversed(list(tree.find_all(exp.Select))):
         while _mergeable(select, tables.columns_of):
             _merge(sql, select)
@@ -65,15 +69,54 @@ def inline(sql: str, tree: exp.Expr, tables: Tables) -> exp.Expr:
     return tree
 
 
-def _settle_constant_groups(tree: exp.Expr) -> None:
-    """GROUP BY ALL beside constants and aggregates alone groups by nothing: then there is one row, also over none."""
+def _settle_groups(tree: exp.Expr) -> None:
+    """GROUP BY ALL says by what it groups: by items without aggregates, and as in DuckDB by the columns of HAVING.
+
+    Constants are left out, and beside aggregates alone there is one row, also over none. A column is no constant,
+    though one may stand for it in a subquery.
+    """
     for select in tree.find_all(exp.Select):
-        group = select.args.get("group")
-        items = [item for item in select.expressions if item.find(exp.AggFunc) is None]
-        if group is None or not group.args.get("all") or len(items) == len(select.expressions):
+        group, items = select.args.get("group"), select.expressions
+        if group is None or not group.args.get("all") or any(item.is_star for item in items):
             continue
-        if not any(item.find(exp.Column, exp.Star) for item in items):
-            select.set("group", None)
+        single = [not any(isinstance(node, AGGREGATED) for node in _own(item)) for item in items]
+        if all(single):
+            continue
+        around = {id(column) for column in _correlated(select)}
+        named = [i for i, item in enumerate(items) if single[i] and _has_column(item, around)]
+        known = {_text(items[i].unalias()) for i in named}
+        further = {_text(column): column for column in _having_columns(select) if _text(column) not in known}
+        keys = [*(exp.Literal.number(i + 1) for i in named), *(column.copy() for column in further.values())]
+        select.set("group", exp.Group(expressions=keys) if keys else None)
+
+
+def _has_column(item: exp.Expr, around: set[int]) -> bool:
+    """Whether an item has a column of the SELECT itself; `around` has those that its subqueries name."""
+    own = any(isinstance(node, exp.Column) for node in _own(item))
+    return own or any(id(column) in around for column in item.find_all(exp.Column))
+
+
+def _having_columns(select: exp.Select) -> Iterator[exp.Column]:
+    """The columns that HAVING has outside of aggregates, those of aliases in it among them."""
+    having = select.args.get("having")
+    for column in _outside(having) if having is not None else ():
+        alias = None if column.table else aliases_of(select).get(column.name.casefold())
+        yield from [column] if alias is None else _outside(alias)
+
+
+def _outside(node: exp.Expr) -> Iterator[exp.Column]:
+    """The columns below a node outside of aggregates, windows and subqueries."""
+    found = node.walk(prune=lambda below: isinstance(below, (*AGGREGATED, exp.Query)))
+    return (below for below in found if isinstance(below, exp.Column))
+
+
+def _own(item: exp.Expr) -> Iterator[exp.Expr]:
+    """An expression with what is below it, without subqueries."""
+    return item.walk(prune=lambda below: isinstance(below, exp.Query))
+
+
+def _text(node: exp.Expr) -> str:
+    return node.sql(dialect="duckdb").casefold()
 
 
 def _expand_views(sql: str, tree: exp.Expr, definition: Definition) -> None:
@@ -167,8 +210,7 @@ def _passes_on(body: exp.Select, columns: frozenset[str]) -> bool:
     names = [item.alias_or_name.casefold() for item in items]
     own = {"", body.args["from_"].this.alias_or_name.casefold()}
     known = all(c.name.casefold() in columns and c.table.casefold() in own for c in body.find_all(exp.Column))
-    computed = any(item.find(exp.AggFunc, exp.Window, exp.Unnest, exp.Dot, exp.Lambda) for item in items)
-    return known and not computed and len(set(names)) == len(names) and "" not in names
+    return known and all(is_of_a_row(item) for item in items) and len(set(names)) == len(names) and "" not in names
 
 
 def _is_clear(select: exp.Select, inner: exp.Subquery, columns: frozenset[str]) -> bool:

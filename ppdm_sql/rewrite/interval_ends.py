@@ -19,26 +19,30 @@ MONOTONE = (*ROUNDING, exp.Paren, exp.Neg, exp.Exp, exp.Ln, exp.Sqrt, exp.Cast)
 """What rises, or falls, with its first argument."""
 
 
-def is_kinked(node: exp.Expr, is_aggregate: Callable[[exp.Expr], bool]) -> bool:
-    """Whether an expression has a kink outside of its aggregates."""
-    return any(isinstance(below, KINKS) and not is_aggregate(below) for below in node.walk(prune=is_aggregate))
+def is_kinked(node: exp.Expr, is_column: Callable[[exp.Expr], bool]) -> bool:
+    """Whether an expression has a kink outside of what is a column of the groups: an aggregate, or a key."""
+    return any(isinstance(below, KINKS) and not is_column(below) for below in node.walk(prune=is_column))
 
 
 def interval_ends(
-    node: exp.Expr, plain: Callable[[exp.Expr], exp.Expr], smooth: Callable[[exp.Expr], Ends | None]
+    node: exp.Expr,
+    plain: Callable[[exp.Expr], exp.Expr],
+    smooth: Callable[[exp.Expr], Ends | None],
+    is_column: Callable[[exp.Expr], bool],
 ) -> Ends | None:
     """The ends of the interval of an expression with kinks, None where it is certain.
 
-    `plain` gives an expression's value, `smooth` the ends of one without kinks (None where it is certain).
+    `plain` gives an expression's value, `smooth` the ends of one without kinks (None where it is certain). What
+    `is_column` of the groups has none, whatever it is computed by.
     """
 
     def ends(below: exp.Expr) -> Ends | None:
-        return interval_ends(below, plain, smooth)
+        return interval_ends(below, plain, smooth, is_column)
 
     def through(function: exp.Expr, argument: str, inside: Ends) -> Ends:
         return _ordered(*(_with(function, plain, argument, end) for end in inside))
 
-    if (known := smooth(node)) is not None or not isinstance(node, exp.Expr):
+    if (known := smooth(node)) is not None or is_column(node):
         return known
     if isinstance(node, exp.Greatest | exp.Least):
         options = [(ends(option), option) for option in (node.this, *node.expressions)]

@@ -12,6 +12,7 @@ from ppdm_sql.errors import Unsupported
 from ppdm_sql.policy.basket_column import BasketColumn
 from ppdm_sql.rewrite.basket_weights import by_size, inverse_contrasts, rhos, seed_value
 from ppdm_sql.rewrite.memberships import ITEM, is_item
+from ppdm_sql.rewrite.parentheses import bare
 from ppdm_sql.rewrite.plan import Plan
 from ppdm_sql.rewrite.planned_axis import BasketAxis
 from ppdm_sql.rewrite.query import Query
@@ -47,7 +48,7 @@ def group_items(query: Query) -> None:
 
 def check_grouped(query: Query) -> None:
     """Rows of a basket and an item are told of by counts of each item alone."""
-    if query.tree.meta.get(UNNESTED) and (query.sets or not any(is_item(key.unnest()) for key in query.keys)):
+    if query.tree.meta.get(UNNESTED) and (query.sets or not any(is_item(bare(key)) for key in query.keys)):
         why = "items of randomized baskets are told of by counts of each item alone."
         remedy = "GROUP BY the item, without grouping sets; all items together are the sum of the column of sizes."
         refuse(query.sql, query.tree, why, remedy)

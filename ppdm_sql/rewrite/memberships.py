@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from ppdm_sql.policy.basket_column import BasketColumn
 from ppdm_sql.policy.domain import Scalar
+from ppdm_sql.rewrite.parentheses import bare
 
 ONE = ("list_contains", "list_has", "array_has", "array_contains", "contains", "ppdm_has")
 ALL = ("list_has_all", "array_has_all")
@@ -47,7 +48,7 @@ def asked(node: exp.Expr, column: BasketColumn) -> Asked | None:
         return None
     if name in ONE:
         return Asked((arguments[1],))
-    listed = arguments[1].unnest()
+    listed = bare(arguments[1])
     if name in (*ALL, *ANY) and isinstance(listed, exp.Array) and listed.expressions:
         return Asked(tuple(listed.expressions), name in ALL)
     return None
@@ -55,7 +56,7 @@ def asked(node: exp.Expr, column: BasketColumn) -> Asked | None:
 
 def constant(node: exp.Expr, column: BasketColumn) -> Scalar | None:
     """The item that a constant stands for, in the type of the items; None where it is no constant, or NULL."""
-    node = node.unnest()
+    node = bare(node)
     if isinstance(node, exp.Cast):
         return constant(node.this, column)
     if isinstance(node, exp.Neg):
@@ -117,7 +118,7 @@ def _call(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
 
 
 def _is(node: exp.Expr, column: BasketColumn) -> bool:
-    node = node.unnest()
+    node = bare(node)
     return isinstance(node, exp.Column) and node.name == column.name
 
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import difflib
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
 
 from ppdm_sql.rewrite.correlated import LOCAL, qualified
 from ppdm_sql.rewrite.grouping_sets import sets_of
+from ppdm_sql.rewrite.parentheses import bare, is_number, settled
 from ppdm_sql.rewrite.query import ALIAS, Query, find_visible, found_column, own_columns
 from ppdm_sql.rewrite.refuse import misread, refuse
 from ppdm_sql.rewrite.rows import is_shadowed, sources
 
 ANSWERED = "ppdm_answered"
 """Marks a SELECT that is an answer already, with its question: what it reads of a release, it reads rightly."""
+
+CONSTANT = "ppdm_constant"
+"""Marks a number that stands for an alias, with its type: without, GROUP BY would read it as a position."""
 
 AROUND = "ppdm_around"
 """Marks a column of a query around the one that names it."""
@@ -41,11 +45,12 @@ def resolve_names(query: Query) -> Query:
     _mark_aliases(tree, aliases)
     for item in tree.expressions:
         _resolve(query, item, aliases)
+    written = _written(query)
     for part in ("where", "group"):
         node = tree.args.get(part)
         if node is not None:
             _resolve(query, node, aliases)
-    query = _grouped(query, tree.args.get("group"))
+    query = _grouped(query, tree.args.get("group"), written)
     having = tree.args.get("having")
     if having is not None:
         _prefer_aliases(query, having, aliases)
@@ -61,20 +66,24 @@ def _mark_aliases(tree: exp.Select, aliases: Mapping[str, exp.Expr]) -> None:
     order, distinct = tree.args.get("order"), tree.args.get("distinct")
     on = distinct.args.get("on") if distinct is not None else None
     for item in [*(order.expressions if order is not None else ()), *(on.expressions if on is not None else ())]:
-        by = (item.this if isinstance(item, exp.Ordered) else item).unnest()
+        by = bare(item.this if isinstance(item, exp.Ordered) else item)
         if isinstance(by, exp.Column) and not by.table and by.name.casefold() in aliases:
             by.meta[ALIAS] = True
 
 
 def _prefer_aliases(query: Query, having: exp.Expr, aliases: Mapping[str, exp.Expr]) -> None:
     """Put what aliases stand for into HAVING."""
-    keys = {key.unnest().sql(dialect="duckdb") for key in query.keys}
+    keys = {bare(key).sql(dialect="duckdb") for key in query.keys}
     for column in list(own_columns(having)):
         name = column.name.casefold()
-        if column.table or name not in aliases or column.find_ancestor(exp.AggFunc, exp.Having) is not having:
+        if (
+            column.table
+            or name not in aliases
+            or column.find_ancestor(exp.AggFunc, exp.Filter, exp.Having) is not having
+        ):
             continue
         value = found_column(query.sql, query.names, column)
-        if value is None or value.unnest().sql(dialect="duckdb") not in keys:
+        if value is None or bare(value).sql(dialect="duckdb") not in keys:
             column.replace(exp.Paren(this=aliases[name].copy()))
 
 
@@ -102,11 +111,14 @@ def _resolve(query: Query, root: exp.Expr, aliases: Mapping[str, exp.Expr], dept
         name = column.name.casefold()
         value = found_column(query.sql, query.names, column)
         if value is not None:
-            column.replace(value.unnest() if isinstance(column.parent, exp.Alias) else value)
+            column.replace(bare(value) if isinstance(column.parent, exp.Alias) else value)
         elif not column.table and name in aliases:
             if depth > 20:
                 misread(query.sql, column, "this alias refers to itself.")
-            inner = exp.paren(aliases[name].copy())
+            value = aliases[name].copy()
+            number = is_number(value) and column.find_ancestor(exp.Group) is not None
+            inner = settled(value) if number else exp.paren(value)
+            inner.meta[CONSTANT] = number
             _resolve(query, inner, aliases, depth + 1)
             column.replace(inner)
         elif _is_around(query, column):
@@ -188,7 +200,23 @@ def _unknown(query: Query, column: exp.Column) -> None:
     misread(query.sql, column, f"{query.table.alias_or_name} has no such column. {hint}")
 
 
-def _grouped(query: Query, group: exp.Expr | None) -> Query:
+def _written(query: Query) -> list[list[str]]:
+    """The keys of each grouping set as they are written, before names are resolved."""
+    group = query.tree.args.get("group")
+    if group is None or group.args.get("all"):
+        return []
+    return [[_as_written(item) for item in items] for items in sets_of(query, group.expressions)]
+
+
+def _as_written(item: exp.Expr) -> str:
+    """The text of a key; how a name is quoted or capitalised makes no difference."""
+    item = item.copy()
+    for name in item.find_all(exp.Identifier):
+        name.replace(exp.to_identifier(name.name.casefold(), quoted=True))
+    return item.sql(dialect="duckdb")
+
+
+def _grouped(query: Query, group: exp.Expr | None, written: Sequence[Sequence[str]]) -> Query:
     if group is None:
         return query
     if group.args.get("all"):
@@ -201,23 +229,33 @@ def _grouped(query: Query, group: exp.Expr | None) -> Query:
             if not any(item.find_all(exp.AggFunc, exp.Window, exp.Query))
         ]
         return replace(query, keys=tuple(keys))
-    sets = [[_position(query, item) for item in items] for items in sets_of(query, group.expressions)]
+    found = zip(sets_of(query, group.expressions), written, strict=True)
+    sets = [[_position(query, *pair) for pair in zip(items, texts, strict=True)] for items, texts in found]
     if len(sets) == 1:
         return replace(query, keys=tuple(sets[0]))
     known: dict[str, exp.Expr] = {}
-    for item in itertools.chain(*sets):
-        known.setdefault(item.unnest().sql(dialect="duckdb"), item)
+    texts_of: dict[str, set[str]] = {}
+    for item, text in zip(itertools.chain(*sets), itertools.chain(*written), strict=True):
+        known.setdefault(_text(item), item)
+        texts_of.setdefault(_text(item), set()).add(text)
+        if len(texts_of[_text(item)]) > 1:
+            why = "GROUP BY names it in two ways, which DuckDB takes for two keys in GROUPING SETS, ROLLUP and CUBE."
+            refuse(query.sql, item, why, "Name it in one way everywhere.")
     places = {text: i for i, text in enumerate(known)}
-    own = tuple(frozenset(places[item.unnest().sql(dialect="duckdb")] for item in items) for items in sets)
+    own = tuple(frozenset(places[_text(item)] for item in items) for items in sets)
     return replace(query, keys=tuple(known.values()), sets=own)
 
 
-def _position(query: Query, item: exp.Expr) -> exp.Expr:
-    """GROUP BY 1 is the first item of the SELECT list."""
-    if isinstance(item, exp.Literal) and not item.is_string:
+def _text(item: exp.Expr) -> str:
+    return bare(item).sql(dialect="duckdb")
+
+
+def _position(query: Query, item: exp.Expr, written: str) -> exp.Expr:
+    """GROUP BY 1 is the first item of the SELECT list; a name that stands for 1 is no position."""
+    if isinstance(item, exp.Literal) and not item.is_string and written == item.this:
         items = query.tree.expressions
         number = int(item.this) if item.this.isdigit() else 0
         if not 1 <= number <= len(items):
             misread(query.sql, item, f"GROUP BY position is outside the SELECT list of {len(items)}.")
         return items[number - 1].unalias()  # type: ignore[no-any-return]
-    return item
+    return item.this if item.meta.get(CONSTANT) else item

@@ -25,6 +25,35 @@ def grouped(expression: exp.Expr) -> exp.Expr:
     return expression if isinstance(expression, WHOLE) or _is_call(expression) else exp.Paren(this=expression)
 
 
+def bare(expression: exp.Expr) -> exp.Expr:
+    """The expression without parentheses around it; a subquery keeps its own.
+
+    >>> import sqlglot
+    >>> [bare(sqlglot.parse_one(text)).sql() for text in ("((a))", "((SELECT 1))")]
+    ['a', '(SELECT 1)']
+    """
+    while isinstance(expression, exp.Paren) or _holds_subquery(expression):
+        expression = expression.this
+    return expression
+
+
+def _holds_subquery(expression: exp.Expr) -> bool:
+    plain = isinstance(expression, exp.Subquery) and isinstance(expression.this, exp.Subquery)
+    return plain and not any(value for part, value in expression.args.items() if part != "this")
+
+
+def is_number(expression: exp.Expr) -> bool:
+    """Whether an expression is what GROUP BY and ORDER BY would read as a position, also one that there is not.
+
+    >>> import sqlglot
+    >>> [is_number(sqlglot.parse_one(text)) for text in ("2", "(-2)", "'2'", "1 + 1")]
+    [True, True, False, False]
+    """
+    inside = bare(expression)
+    constant = bare(inside.this) if isinstance(inside, exp.Neg) else inside
+    return isinstance(constant, exp.Literal) and not constant.is_string
+
+
 def settled(expression: exp.Expr) -> exp.Expr:
     """What stands in a column's place: in parentheses where needed, a constant with its type, for it is no position.
 

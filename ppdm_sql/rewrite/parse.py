@@ -20,18 +20,33 @@ logging.getLogger("sqlglot").setLevel(logging.ERROR)
 Parameters = Sequence[Any] | Mapping[str, Any] | None
 
 
+class WithoutTemplates(DuckDB.Tokenizer):
+    """DuckDB's words. sqlglot takes `{# .. #}` for a comment of a template; DuckDB reads what stands in it."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        del cls._COMMENTS["{#"]
+
+
 class DuckDBAsWritten(DuckDB):
     """DuckDB's dialect, without sqlglot's shifting of indices to those of lists that begin at 0."""
 
     INDEX_OFFSET = 0
 
+    class Tokenizer(WithoutTemplates):
+        """The words without templates."""
+
 
 def parse(sql: str) -> exp.Expr | None:
     """The tree of one statement in DuckDB's dialect, or None where sqlglot cannot read it."""
     try:
-        tree = sqlglot.parse_one(sql, dialect=DuckDBAsWritten)
+        found = sqlglot.parse(sql, dialect=DuckDBAsWritten)
     except SqlglotError:
         return None
+    trees = [tree for tree in found if tree is not None and not isinstance(tree, exp.Semicolon)]
+    if len(trees) != 1:  # a comment behind a semicolon is a tree of its own
+        return None
+    tree = trees[0]
     for indexed in tree.find_all(exp.Bracket):
         indexed.set("offset", DuckDB.INDEX_OFFSET)  # or it would be shifted where something else is put before it
     for call in list(tree.find_all(exp.Anonymous)):
@@ -52,8 +67,10 @@ def number_placeholders(sql: str) -> str:
     >>> number_placeholders("SELECT ? + ?")
     'SELECT $1 + $2'
     """
+    if "?" not in sql:
+        return sql
     pieces, last, number = [], 0, 0
-    for token in sqlglot.tokenize(sql, dialect="duckdb"):
+    for token in sqlglot.tokenize(sql, dialect=DuckDBAsWritten):
         if token.token_type == TokenType.PLACEHOLDER and token.text == "?":
             number += 1
             pieces += [sql[last : token.start], f"${number}"]

@@ -14,7 +14,7 @@ from ppdm_sql.policy.binding import BoundColumn, PerturbedColumn
 from ppdm_sql.policy.manifest import Manifest, ReleasedColumn
 from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.rewrite.noise import Powers
-from ppdm_sql.rewrite.parentheses import settled
+from ppdm_sql.rewrite.parentheses import bare, settled
 from ppdm_sql.rewrite.refuse import misread
 from ppdm_sql.rewrite.settings import Settings
 
@@ -280,7 +280,7 @@ def conjuncts(node: exp.Expr | None) -> Sequence[exp.Expr]:
     """The conditions that AND joins at the top."""
     if node is None:
         return ()
-    node = node.unnest()
+    node = bare(node)
     if isinstance(node, exp.And):
         return (*conjuncts(node.left), *conjuncts(node.right))
     return (node,)

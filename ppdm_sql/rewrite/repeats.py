@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from ppdm_sql.rewrite.parentheses import grouped
+from ppdm_sql.rewrite.parentheses import bare, grouped
 from ppdm_sql.rewrite.pieces import piece_of, put_together
 from ppdm_sql.rewrite.query import Condition, Junction, Product, Query, Test, Total, own_columns
 from ppdm_sql.rewrite.refuse import refuse
@@ -52,7 +52,7 @@ def occurs_once(relation: Relation, start: int, exact: Sequence[exp.Expr], is_un
 
 def _equalities(exact: Sequence[exp.Expr], owner: dict[str, int]) -> Iterator[tuple[str, set[int]]]:
     """Columns that equal an expression, with the sources that the expression is of."""
-    for test in (part.unnest() for part in exact):
+    for test in (bare(part) for part in exact):
         if not isinstance(test, exp.EQ) or test.find(exp.Query) is not None:
             continue
         for one, other in ((test.this, test.expression), (test.expression, test.this)):

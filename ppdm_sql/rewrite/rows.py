@@ -18,7 +18,27 @@ Choice = dict[int, int]
 """Which member of each UNION ALL is read: the number of the member, by the identity of the node."""
 
 PASSING_PARTS = ("expressions", "from_", "where", "joins", "kind")
-COMPUTED = (exp.AggFunc, exp.Window, exp.Unnest, exp.Dot, exp.Lambda, exp.Query, exp.Columns, exp.PositionalColumn)
+COMPUTED = (
+    *(exp.AggFunc, exp.Window, exp.Unnest, exp.Explode, exp.Dot, exp.Lambda, exp.Query),
+    *(exp.Columns, exp.PositionalColumn),
+)
+MULTIPLYING = frozenset(["unlist", "generate_subscripts", "regexp_split_to_table"])
+"""Functions that make several rows of one, beside unnest."""
+
+OF_SEVERAL_ROWS = "ppdm_of_several_rows"
+"""Marks a call that does not give one value for each row: it aggregates, or makes several rows of one."""
+
+
+def mark_calls(tree: exp.Expr, aggregates: frozenset[str]) -> None:
+    """Mark the calls of functions that do not give one value for each row; `aggregates` has names of such."""
+    for call in tree.find_all(exp.Anonymous):
+        if call.name.casefold() in MULTIPLYING | aggregates:
+            call.meta[OF_SEVERAL_ROWS] = True
+
+
+def is_of_a_row(item: exp.Expr) -> bool:
+    """Whether an expression is computed of one row, and gives one value for it."""
+    return not any(isinstance(node, COMPUTED) or node.meta.get(OF_SEVERAL_ROWS) for node in item.walk())
 
 
 def sources(select: exp.Select) -> list[exp.Expr]:
@@ -98,7 +118,7 @@ def _only_passes(select: exp.Select) -> bool:
     """Whether a SELECT picks rows, and names or computes columns row by row."""
     if any(value for part, value in select.args.items() if value and part not in PASSING_PARTS):
         return False
-    return not any(item.find(*COMPUTED) for item in select.expressions)
+    return all(is_of_a_row(item) for item in select.expressions)
 
 
 def choices(select: exp.Select, is_release: IsRelease) -> Iterator[Choice]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from ppdm_sql.rewrite.parentheses import grouped
+from ppdm_sql.rewrite.parentheses import grouped, is_number
 from ppdm_sql.rewrite.query import TOTAL, Query
 
 PREFIX = "ppdm_"
@@ -48,7 +48,7 @@ class Scan:
 
 def _no_position(key: exp.Expr) -> exp.Expr:
     """A constant that is grouped by would be read as the position of a column."""
-    return exp.Coalesce(this=key, expressions=[key.copy()]) if isinstance(key.unnest(), exp.Literal) else key
+    return exp.Coalesce(this=key, expressions=[key.copy()]) if is_number(key) else key
 
 
 def key_name(index: int) -> str:

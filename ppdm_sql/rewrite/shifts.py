@@ -12,7 +12,7 @@ from sqlglot import exp
 from ppdm_sql.policy.binding import BoundColumn, OwnColumn
 from ppdm_sql.policy.domain import Grid
 from ppdm_sql.policy.noise import NoisyColumn
-from ppdm_sql.rewrite.parentheses import grouped
+from ppdm_sql.rewrite.parentheses import bare, grouped
 from ppdm_sql.rewrite.query import Query
 from ppdm_sql.rewrite.scan import number, typed
 
@@ -46,7 +46,7 @@ def shifted(query: Query, node: exp.Expr) -> exp.Expr:
 
 def without_constants(node: exp.Expr) -> exp.Expr:
     """An expression without the numbers that are added to it, or taken from it, as a whole."""
-    node = node.unnest()
+    node = bare(node)
     if isinstance(node, exp.Add | exp.Sub) and _is_number(node.expression):
         return without_constants(node.this)
     if isinstance(node, exp.Add) and _is_number(node.this):
@@ -55,8 +55,8 @@ def without_constants(node: exp.Expr) -> exp.Expr:
 
 
 def _is_number(node: exp.Expr) -> bool:
-    node = node.unnest()
-    inner = node.this.unnest() if isinstance(node, exp.Neg) else node
+    node = bare(node)
+    inner = bare(node.this) if isinstance(node, exp.Neg) else node
     return isinstance(inner, exp.Literal) and not inner.is_string
 
 

@@ -10,7 +10,9 @@ SHOWN = "shown"
 def store(table: exp.Table, schema: str, database: str | None) -> None:
     """Let a table's name mean what is stored in a schema; it remembers how it was written."""
     table.meta[SHOWN] = (table.args.get("db"), table.args.get("catalog"))
-    table.set("db", exp.to_identifier(schema, quoted=True))
+    home = exp.to_identifier(schema, quoted=True)
+    home.meta.update(table.parts[0].meta)  # where the name stands in the text, for what may be said about it
+    table.set("db", home)
     table.set("catalog", None if database is None else exp.to_identifier(database, quoted=True))
 
 

@@ -17,6 +17,7 @@ from ppdm_sql.policy.binding import BoundColumn, OwnColumn, PerturbedColumn
 from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.rewrite.memberships import asked, column_of, constant, is_item, membership
 from ppdm_sql.rewrite.names import CORRELATED
+from ppdm_sql.rewrite.parentheses import bare
 from ppdm_sql.rewrite.query import Condition, Junction, Label, Query, QueryAxis, Test, Value, own_columns
 from ppdm_sql.rewrite.refuse import refuse
 from ppdm_sql.rewrite.scan import typed
@@ -61,7 +62,7 @@ class Terms:
 
         Before: `NOT (age > 30 AND sex = 'F')`; after: `age > 30` is FALSE or `sex = 'F'` is FALSE.
         """
-        node = node.unnest()
+        node = bare(node)
         perturbed = self.query.perturbed_in(node)
         if perturbed and isinstance(perturbed[0], NoisyColumn) and _tests_null(node):  # which rows are NULL is known
             return self._leaf(node, [], truth, otherwise)
@@ -247,7 +248,7 @@ class Terms:
 
 def _tests_null(node: exp.Expr) -> bool:
     """Whether it is column IS NULL, or the opposite."""
-    inner = node.this.unnest() if isinstance(node, exp.Not) else node
+    inner = bare(node.this) if isinstance(node, exp.Not) else node
     return isinstance(inner, exp.Is) and isinstance(inner.this, exp.Column) and isinstance(inner.expression, exp.Null)
 
 

@@ -20,6 +20,12 @@ def is_nothing(spread: exp.Expr, squares: exp.Expr) -> exp.Expr:
     return exp.LTE(this=spread.copy(), expression=rounding)
 
 
+def unless_nothing(spread: exp.Expr, squares: exp.Expr) -> exp.Expr:
+    """A spread about the mean, 0 where it is no more than rounding."""
+    nothing = is_nothing(exp.Abs(this=spread.copy()), squares)
+    return exp.Case(ifs=[exp.If(this=nothing, true=exp.Literal.number("0e0"))], default=spread)
+
+
 def less_one(rows: exp.Expr) -> exp.Expr:
     """One less than a number of rows."""
     return exp.Paren(this=exp.Sub(this=rows.copy(), expression=exp.Literal.number(1)))

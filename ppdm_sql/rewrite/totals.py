@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.rewrite.noise import Variable, times
-from ppdm_sql.rewrite.parentheses import grouped
+from ppdm_sql.rewrite.parentheses import bare, grouped
 from ppdm_sql.rewrite.query import Condition, Junction, Product, Query, Total, Value
 from ppdm_sql.rewrite.refuse import refuse
 from ppdm_sql.rewrite.scan import typed
@@ -51,7 +51,7 @@ class Totals:
 
     def known(self, node: exp.Expr) -> Condition:
         """The rows for which an expression is not NULL."""
-        node = node.unnest()
+        node = bare(node)
         noisy = self.noisy(node)
         if noisy and isinstance(node, exp.Column):
             return self.terms.present(noisy[0]) if noisy[0].nulls == "keep" else ALWAYS
@@ -72,7 +72,7 @@ class Totals:
         return self.found.setdefault(total, len(self.found))
 
     def _products(self, node: exp.Expr) -> list[Product]:
-        node = node.unnest()
+        node = bare(node)
         perturbed = self.query.perturbed_in(node)
         if not perturbed:
             return [Product(ALWAYS, (), typed(node.copy(), "DOUBLE"))]
@@ -181,8 +181,8 @@ def _is_real(node: exp.Expr) -> bool:
 
 def _power(node: exp.Expr) -> int | None:
     """The exponent, if it is a small whole number."""
-    if isinstance(node, exp.Pow) and isinstance(node.expression.unnest(), exp.Literal):
-        text = node.expression.unnest().this
+    if isinstance(node, exp.Pow) and isinstance(bare(node.expression), exp.Literal):
+        text = bare(node.expression).this
         return int(text) if text.isdigit() and 1 <= int(text) <= MAX_POWER else None
     return None
 

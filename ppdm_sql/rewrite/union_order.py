@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from ppdm_sql.rewrite.parentheses import bare
+
 
 def settle_order(tree: exp.Expr) -> None:
     """Before: `SELECT -k AS k .. UNION ALL .. ORDER BY -k`; after: `SELECT -k AS k .. UNION ALL .. ORDER BY 1`."""
@@ -14,7 +16,7 @@ def settle_order(tree: exp.Expr) -> None:
         order = union.args.get("order")
         selected = _selected(union) if order is not None else {}
         for item in order.expressions if order is not None else ():
-            by = item.this.unnest()
+            by = bare(item.this)
             if not isinstance(by, exp.Column | exp.Literal) and _text(by) in selected:
                 item.set("this", exp.Literal.number(selected[_text(by)]))
 
@@ -28,7 +30,7 @@ def _selected(query: exp.Expr) -> dict[str, int]:
     items = query.expressions if isinstance(query, exp.Select) else []
     if any(item.is_star for item in items):
         return {}
-    return {_text(item.unalias().unnest()): i for i, item in reversed(list(enumerate(items, start=1)))}
+    return {_text(bare(item.unalias())): i for i, item in reversed(list(enumerate(items, start=1)))}
 
 
 def _text(node: exp.Expr) -> str:

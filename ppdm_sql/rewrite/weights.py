@@ -30,6 +30,9 @@ from ppdm_sql.rewrite.summed_values import drawn_mean, value_inside
 FLOAT_ROWS = 10**8
 """Up to here the rounding of FLOAT weights stays below a hundredth of the standard error; DOUBLE is a sixth slower."""
 
+FLOAT_SCALE, DOUBLE_SCALE = 1e12, 1e140
+"""How much weights of each type may be scaled up: their squares underflow beyond, and errors would come out as none."""
+
 MAX_FACTORS = 2_000
 """A formula that needs more is refused rather than sent as a statement of megabytes."""
 
@@ -70,10 +73,30 @@ class RowWeights:
         counts = all(total.counted is not None for total in plan.totals)
         self.portable = plan.query.settings.portable
         baskets = any(isinstance(axis, BasketAxis) for axis in plan.axes)
-        narrow = counts and plan.query.manifest.rows <= FLOAT_ROWS and not self.portable and not baskets
+        scale = self.largest_scale()
+        narrow = (
+            counts
+            and scale <= FLOAT_SCALE
+            and plan.query.manifest.rows <= FLOAT_ROWS
+            and not self.portable
+            and not baskets
+        )
         self.sql_type = "FLOAT" if narrow else "DOUBLE"
         self.cells = plan.cell_counts
         self.perturbed = frozenset(i for i, axis in enumerate(plan.axes) if axis.axis.retain < 1)
+
+    def largest_scale(self) -> float:
+        """The scale of a weight in which every perturbed column takes part; refused where DOUBLE cannot hold it."""
+        retains = [math.prod(column.retain for column in _columns(axis)) for axis in self.plan.axes]
+        scale = math.prod(1 / retain for retain in retains)
+        if scale > DOUBLE_SCALE:
+            names = sorted({column.name for axis in self.plan.axes for column in _columns(axis)})
+            some = f"{', '.join(names[:5])} and {len(names) - 5} more" if len(names) > 6 else ", ".join(names)
+            raise Unsupported(
+                f"Unsupported: it asks for {len(names)} perturbed columns at once ({some}), so that an estimate would "
+                f"be made of numbers 10^{math.log10(scale):.0f} times as large as itself. Ask for fewer at a time."
+            )
+        return scale
 
     def of_total(self, total: PlannedTotal) -> Weight:
         """What a row adds to the estimate of a total."""
@@ -276,6 +299,13 @@ class RowWeights:
                 f"{MAX_FACTORS} factors. Ask for parts that exclude each other, and add them up."
             )
         return weight
+
+
+def _columns(axis: PlannedAxis) -> tuple[BoundColumn, ...]:
+    """The columns of an axis that its weights are divided by the retention of."""
+    if isinstance(axis, JointAxis):
+        return axis.columns
+    return () if axis.column is None or isinstance(axis, BasketAxis) else (axis.column,)
 
 
 def _is_null(axis: PlannedAxis) -> exp.Expr:

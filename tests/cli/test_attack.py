@@ -19,7 +19,7 @@ def test_one_release(run, demo):
     done = run("attack", demo.release, "--source", demo.source)
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith(f"people: 5,000 rows, guessed from {demo.release}\n")
-    assert "rows matched: by position; the exact columns agree in every row" in done.out
+    assert "rows matched: by id\n" in done.out
     lines = {line.split(" | ")[0].strip(): line.split(" | ")[1:] for line in done.out.splitlines() if " | " in line}
     assert [name.strip() for name in lines["column"]] == ["commonest", "release", "surest rows", "right of them"]
     assert 35 < float(lines["age"][1]) < 45
@@ -30,7 +30,7 @@ def test_two_keys_are_told(run, demo, other):
     done = run("attack", demo.release, other, "--source", demo.source)
     assert (done.code, done.err) == (0, "")
     assert (
-        "age, hours, education, occupation, wage, married, moved: independent copies (releases 1, 2): where" in done.out
+        "age, hours, education, occupation, wage, married, moved: independent copies (releases 1, 2): what" in done.out
     )
 
 

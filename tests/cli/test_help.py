@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-COMMANDS = ("demo", "publish", "query", "explain", "advise", "shell", "report", "attack", "keygen")
+COMMANDS = ("demo", "publish", "query", "explain", "advise", "shell", "report", "attack", "keygen", "sign")
 
 
 def test_help_names_every_command(run):

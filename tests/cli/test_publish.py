@@ -132,3 +132,44 @@ def test_keygen(run, tmp_path):
     assert "exists already and is not overwritten" in again.err
     assert key.read_text(encoding="ascii").splitlines()[-1] == secret
     assert run("keygen", str(tmp_path / "no" / "a.key")).code == 2
+
+
+def test_a_signed_release_from_keys_to_answers(run, source, tmp_path):
+    secret, public, release = str(tmp_path / "p.sign"), str(tmp_path / "p.pub"), str(tmp_path / "r.duckdb")
+    done = run("keygen", "--signing", secret)
+    assert (done.code, done.err) == (0, "")
+    assert f"signing key written to {secret}: keep it secret" in done.out and f"written to {public}" in done.out
+    assert run("keygen", "--signing", secret).code == 2
+    done = run(*arguments(source, "r.duckdb", "--level", "public", "--sign", secret))
+    assert (done.code, done.err) == (0, "")
+    assert f"signed: {release}.sig" in done.out
+    opened = [
+        ("query", release, "SELECT count(*) FROM t WHERE age > 30"),
+        ("explain", release),
+        ("explain", release, "SELECT count(*) FROM t WHERE age > 30"),
+        ("report", release, "-o", str(tmp_path / "page.html"), "--replace"),
+    ]
+    for command in opened:
+        done = run(*command, "--verify", public)
+        assert (done.code, done.err) == (0, ""), command
+    with duckdb.connect(release) as con:
+        con.execute("UPDATE perturbed.t SET age = 0")
+    others = [
+        ("shell", release),
+        ("attack", release, "--source", str(source)),
+        ("mine", "tree", release, "--target", "town"),
+        ("mine", "itemsets", release, "--min-support", "0.1"),
+        ("mine", "rules", release, "--min-support", "0.1"),
+    ]
+    for command in [*opened, *others]:
+        done = run(*command, "--verify", public)
+        assert (done.code, done.out, done.err.count("\n")) == (2, "", 1), command
+        assert "is not what was signed" in done.err
+    done = run("sign", release, "--sign", secret)
+    assert (done.code, done.out) == (0, f"signed as it is: {release}, with t (500 rows)\n")
+    assert run("query", release, "SELECT count(*) FROM t", "--verify", public).code == 0
+    for command in (
+        ("explain", str(source.parent / "t.toml")),
+        ("report", str(source.parent / "t.toml"), "-o", "x.html"),
+    ):
+        assert "is a policy, which is not signed" in run(*command, "--verify", public).err

@@ -114,6 +114,7 @@ def test_errors_as_columns(con):
     [
         ("SET ppdm_method = 'magic'", "must be one of auto, inversion, bayes"),
         ("SET ppdm_confidence = 2", "between 0 and 1"),
+        ("SET ppdm_method = 1" + "/**/" * 60 + " + 1", "must be one of auto, inversion, bayes"),
         ("SET ppdm_nonsense = 1", "unknown setting 'ppdm_nonsense'"),
         ("RESET ppdm_nonsense", "unknown setting 'ppdm_nonsense'"),
     ],

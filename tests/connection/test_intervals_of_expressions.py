@@ -162,3 +162,22 @@ def test_an_expression_whose_error_is_not_known_has_no_interval(con):
     con.execute("SET ppdm_errors = 'columns'")
     assert con.sql(f"SELECT {ratio} AS r FROM people WHERE age > 3").columns == ["r"]
     con.execute("RESET ppdm_errors")
+
+
+KEYS_WITH_KINKS = (
+    "floor(age / 5)",
+    "abs(age - 3)",
+    "CASE WHEN age > 9 THEN 'a' END",
+    "coalesce(age, 3)",
+    "round(k / 2)",
+)
+
+
+@pytest.mark.parametrize("key", KEYS_WITH_KINKS)
+def test_groups_by_what_has_a_kink_are_certain(con, key):
+    cursor = con.cursor()
+    cursor.execute("SET ppdm_errors = 'columns'")
+    sql = f"SELECT {key} AS g, count(*) AS n, greatest(count(*), 0) AS m FROM people WHERE age < 19 GROUP BY {key}"
+    answer = cursor.execute(sql)
+    assert [column[0] for column in answer.description] == ["g", "n", "n_low", "n_high", "m", "m_low", "m_high"]
+    assert all(row[2] < row[1] < row[3] for row in answer.fetchall())

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import cProfile
 import threading
 from contextlib import contextmanager
 
+import duckdb
 import pytest
 
 import ppdm_sql
@@ -89,6 +91,15 @@ def test_results_within_the_limit_are_what_they_are_without(con, release, name):
             assert str(READS[name](con.cursor().sql(TEN))) == str(READS[name](free.sql(TEN)))
 
 
+@pytest.mark.parametrize("end", [";", " ; ", "; -- done", " -- 'a;\n;", "; /* ; */ ", "\n-- ;\n"])
+@pytest.mark.parametrize("sql", ["FROM range(11)", "SELECT 1, ';' AS b", ESTIMATE, "SELECT id FROM people LIMIT 3"])
+def test_a_statement_may_end_as_it_likes(con, sql, end):
+    con.execute("")
+    expected = con.sql(sql).limit(3).fetchall()
+    assert con.execute(sql + end).fetchmany(3) == expected
+    assert con.execute(f"SELECT 1; {sql}{end}").fetchmany(3) == expected
+
+
 def test_rows_are_counted_over_all_fetches(con):
     con.execute("FROM range(11)")
     assert len(con.fetchmany(6)) == 6
@@ -113,6 +124,8 @@ def test_rows_of_a_release_are_limited_too(con):
         lambda con: con.sql(ENDLESS).fetchall(),
         lambda con: con.sql(ENDLESS).show(),
         lambda con: con.sql(ENDLESS).df(),
+        lambda con: con.sql("FROM range(1000000000000)").iter_rows(),
+        lambda con: con.sql("FROM range(1000000000000)").to_arrow_reader(),
         lambda con: con.execute("SELECT sleep_ms(60) FROM range(1000000)").df(),
         lambda con: con.execute("SELECT sum(a.range) FROM range(1000000) AS a, range(1000000) AS b").fetchone(),
         lambda con: con.execute(f"SELECT count(*) FROM people WHERE age > ({ENDLESS})"),
@@ -196,3 +209,59 @@ def test_memory(release):
 def test_limits_that_cannot_be_meant(limits):
     with pytest.raises(SettingError, match=f"{next(iter(limits))}="):
         ppdm_sql.connect(**limits)
+
+
+# --- interrupted ---
+
+
+def from_another_thread(con, monkeypatch):
+    """Interrupts as soon as a statement is planned, which then goes on in Python until it is stopped."""
+
+    def works(*_):
+        timer.start()
+        while True:
+            pass
+
+    timer = threading.Timer(0.01, con.interrupt)
+    monkeypatch.setattr(connection, "understand", works)
+    return timer
+
+
+def test_our_own_part_of_the_work_is_interrupted_too(release, monkeypatch):
+    with ppdm_sql.connect(release(0.5), read_only=True) as con:
+        with monkeypatch.context() as patch:
+            timer = from_another_thread(con, patch)
+            with pytest.raises(duckdb.InterruptException, match="Interrupted"):
+                con.execute(ESTIMATE)
+            timer.join()
+        assert con.execute(ESTIMATE).fetchall() == con.sql(ESTIMATE).fetchall()
+
+
+def test_an_interrupt_is_told_from_a_limit_and_reaches_cursors(hasty, monkeypatch):
+    cursor = hasty.cursor()
+    with monkeypatch.context() as patch:
+        timer = from_another_thread(hasty, patch)
+        with pytest.raises(duckdb.InterruptException):
+            cursor.sql(ESTIMATE)
+        timer.join()
+    assert cursor.sql(ESTIMATE).fetchall() == hasty.sql(ESTIMATE).fetchall()
+
+
+def test_an_interrupt_of_nothing_stops_nothing(hasty):
+    hasty.interrupt()
+    assert hasty.execute(ESTIMATE).fetchone()
+    assert hasty.execute("SELECT 1").fetchall() == [(1,)]
+
+
+def test_statements_end_where_a_profiler_watches_after_a_stop(hasty, monkeypatch):
+    with monkeypatch.context() as patch:
+        timer = from_another_thread(hasty, patch)
+        with pytest.raises(duckdb.InterruptException):
+            hasty.execute(ESTIMATE)
+        timer.join()
+    profile = cProfile.Profile()
+    profile.enable()
+    try:
+        assert hasty.execute(ESTIMATE).fetchone()
+    finally:
+        profile.disable()

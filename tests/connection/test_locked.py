@@ -13,6 +13,7 @@ from keys import write_key
 from people import people, policy
 
 import ppdm_sql
+from ppdm_sql import connection
 from ppdm_sql.errors import Locked, PpdmError, ReleaseError
 from ppdm_sql.publishing.release import publish
 
@@ -31,6 +32,9 @@ ANSWERS = [
     "SELECT table_name FROM information_schema.tables WHERE table_name = 'people'",
     "PIVOT (FROM range(3)) ON range USING count(*)",
     "EXPLAIN SELECT 1",
+    "SELECT levenshtein('abc', 'abd'), levenshtein(sex, 'M'), jaro_similarity('a', sex) FROM people WHERE id = 20",
+    "SELECT reservoir_quantile(range, 0.5), reservoir_quantile(range, 0.5, 100) FROM range(1)",
+    "SELECT bitstring('101', 8)",
     "SELECT repeat('x', 5), lpad('1', 3, '0'), [x + 1 FOR x IN range(4)], current_date > DATE '2020-01-01'",
 ]
 
@@ -235,6 +239,70 @@ def test_what_is_nested_too_deeply_is_one_error(con):
         con.execute(f"FROM {'(FROM ' * 2000}range(1){')' * 2000}")
 
 
+def _nested(query: str, begin: str, times: int) -> str:
+    for _ in range(times):
+        begin = query.format(begin)
+    return begin
+
+
+@pytest.mark.parametrize(
+    ("refused", "answered", "what"),
+    [
+        (
+            lambda times: "SELECT 1 AS a0" + "".join(f", a{i} + a{i} AS a{i + 1}" for i in range(times)),
+            "SELECT count(*) AS n, n * 2 AS m, m + n AS k, k + m AS l FROM people WHERE age > 30",
+            "10,000 terms in one item",
+        ),
+        (
+            lambda times: _nested("SELECT *, * FROM ({})", "SELECT 1 AS a", times),
+            "SELECT count(*) FROM (SELECT * FROM (SELECT *, age + 1 AS b FROM people)) WHERE b > 30",
+            "4,000 columns",
+        ),
+        (
+            lambda times: _nested("SELECT {{'a': x, 'b': x}} AS x FROM ({})", "SELECT 1 AS x", times),
+            "SELECT {'a': x, 'b': {'c': x}} FROM range(3) AS r(x)",
+            "4,000 columns",
+        ),
+        (
+            lambda times: _nested("SELECT row(x, x) AS x FROM ({})", "SELECT 1 AS x", times),
+            f"SELECT {', '.join('x' for _ in range(1000))} FROM range(3) AS r(x)",
+            "4,000 columns",
+        ),
+        (
+            lambda times: (
+                "WITH t0 AS (SELECT 1 AS a)"
+                + "".join(f", t{i + 1} AS (SELECT a.a FROM t{i} AS a, t{i} AS b)" for i in range(times))
+                + f" FROM t{times}"
+            ),
+            "WITH RECURSIVE t AS (SELECT 1 AS a UNION ALL SELECT a + 1 FROM t WHERE a < 5) FROM t",
+            "1,000 tables",
+        ),
+    ],
+)
+def test_short_queries_that_take_for_ever_to_plan_are_refused(con, refused, answered, what):
+    with pytest.raises(Locked, match=f"written out, the query has more than {what}"):
+        con.execute(refused(60))
+    assert con.execute(refused(3)).fetchall()
+    assert con.execute(answered).fetchall()
+
+
+def test_errors_within_duckdb_tell_no_paths(con, monkeypatch):
+    def fail(*_: object) -> None:
+        raise duckdb.InternalException(
+            "INTERNAL Error: Memory allocation failure\n\nStack Trace:\n\n/usr/lib/x.so(+0x1)"
+        )
+
+    with monkeypatch.context() as patched, pytest.raises(duckdb.InternalException) as caught:
+        patched.setattr(connection, "understand", fail)
+        con.execute("SELECT 1")
+    assert str(caught.value) == "INTERNAL Error: Memory allocation failure"
+
+
+def test_long_lists_are_answered(con, free):
+    sql = f"SELECT count(*) FROM people WHERE age IN ({', '.join(map(str, range(2_000)))})"
+    assert con.execute(sql).fetchall() == [pytest.approx(row) for row in free.execute(sql).fetchall()]
+
+
 def test_nothing_tells_where_the_files_are(con, folder):
     for sql in ANSWERS[:8]:
         for told in (con.explain(sql), con.compile(ANSWERS[0]), con.sql(sql).sql_query()):
@@ -247,6 +315,20 @@ def test_nothing_tells_where_the_files_are(con, folder):
         "FROM pg_database",
     ):
         assert str(folder) not in str(con.execute(sql).fetchall())
+
+
+@pytest.mark.parametrize("name", ["r.duckdb", "part-1.parquet"])
+@pytest.mark.parametrize("limits", [{}, {"timeout": 600, "max_rows": 10}])
+def test_errors_of_files_tell_no_file(folder, tmp_path, name, limits):
+    path = tmp_path / name
+    path.write_bytes((folder / name).read_bytes())
+    with ppdm_sql.connect(path, locked=True, **limits) as con:
+        path.write_bytes(b"damaged since it was opened")
+        assert con.execute("SELECT 1").fetchall() == [(1,)]
+        for run in (con.execute, con.sql, con.cursor().execute):
+            for sql in (ANSWERS[0], "SELECT id, age FROM people LIMIT 3"):
+                with pytest.raises(ReleaseError, match="the release's files cannot be read: they are damaged, or gone"):
+                    run(sql).fetchall()
 
 
 def test_transactions(con):

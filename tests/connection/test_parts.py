@@ -15,15 +15,16 @@ ROWS = 300
 PARTS = 3
 
 
-def part(folder, name, *, key, first=0, identity=True):
+def part(folder, name, *, key, first=0, identity=True, named="id"):
     """A release of rows with ids from `first` on."""
     ids = np.arange(first, first + ROWS)
-    source = pa.table({"id": ids, "age": 20 + ids * 7 % 50})
+    source = pa.table({named: ids, "age": 20 + ids * 7 % 50})
     policy = {"table": "people", "columns": {"age": {"mechanism": "uniform", "retain": 0.4}}}
     policy["columns"]["age"]["domain"] = {"min": 20, "max": 69}
     if identity:
-        policy["identity"] = ["id"]
-    publish(source, policy, to=folder / name, key=write_key(folder, key), progress=False)
+        policy["identity"] = [named]
+    more = {"key": write_key(folder, key), "progress": False, "independent": named != "id"}
+    publish(source, policy, to=folder / name, **more)
     return folder / name
 
 
@@ -71,6 +72,35 @@ def test_one_file_twice(tmp_path, put_together):
     path = part(tmp_path, "a.parquet", key=1)
     with pytest.raises((ReleaseError, Unsupported), match=r"same rows|share coins"):
         answer(put_together([path, path]))
+
+
+def test_an_identity_under_another_name(tmp_path):
+    """The number 7 has the same coins in whatever column it stands, and a name in other case is the same name."""
+    one, other = (part(tmp_path, f"{name}.parquet", key=1, named=name) for name in ("id", "number"))
+    with pytest.raises(Unsupported, match="identity goes by different names"):
+        answer(united([one, other]))
+    with pytest.raises(Unsupported, match="share coins"):
+        answer(f"SELECT count(*) FROM '{one}' a JOIN '{other}' b ON a.id = b.number WHERE a.age > 40 AND b.age > 40")
+    further, same = (part(tmp_path, f"{n}.parquet", key=1, named="ID", first=n * ROWS) for n in (1, 0))
+    assert answer(united([one, further]))[0] > 0
+    with pytest.raises(Unsupported, match="hold rows of one id"):
+        answer(united([one, same]))
+
+
+@pytest.mark.parametrize("column", ["age", "ID"])
+def test_folders_that_would_be_read_as_a_column(tmp_path, column):
+    """DuckDB reads what stands in a folder's name in place of the column in the file."""
+    for n in range(2):
+        folder = tmp_path / f"{column}={n}"
+        folder.mkdir()
+        part(folder, "p.parquet", key=n)
+    pattern = tmp_path / "*" / "*.parquet"
+    said = f"in place of the release's column '{column}': rename the folder"
+    with pytest.raises(ReleaseError, match=said):
+        ppdm_sql.connect(pattern)
+    for put_together in (united, listed):
+        with pytest.raises(ReleaseError, match=said):
+            answer(put_together([pattern]))
 
 
 def test_a_pattern_and_one_of_its_files(tmp_path):

@@ -50,6 +50,14 @@ class World:
         con.execute(PLAIN)
         return con
 
+    def perturbed(self, retain, number=0):
+        """DuckDB alone on the rows of a release."""
+        con = duckdb.connect(config={"python_enable_replacements": False})
+        con.execute(f"ATTACH '{self.folder / f'{retain}-{number}.duckdb'}' AS release (READ_ONLY)")
+        con.execute("CREATE VIEW people AS FROM release.perturbed.people")
+        con.execute(PLAIN.replace("TEMP ", ""))
+        return con
+
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
@@ -70,6 +78,12 @@ def half(world):
         yield con
 
 
+@pytest.fixture(scope="module")
+def perturbed(world, half):
+    with world.perturbed(0.5) as con:
+        yield con
+
+
 def is_clear(refusal):
     """Whether a refusal names what and where, and has a sentence to say on it."""
     text = str(refusal)
@@ -77,7 +91,7 @@ def is_clear(refusal):
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_answers_are_plain_at_retention_one_and_never_those_of_the_perturbed_rows(world, exact, half, part):
+def test_answers_are_plain_at_retention_one_and_never_those_of_the_perturbed_rows(world, exact, half, perturbed, part):
     fates = Counter()
     for seed in range(FIRST + part, FIRST + STATEMENTS, PARTS):
         drawn = Grammar(seed).statement()
@@ -91,18 +105,22 @@ def test_answers_are_plain_at_retention_one_and_never_those_of_the_perturbed_row
             fates["refused"] += 1
             continue
         assert same(found, truth, drawn.ordered), (seed, drawn.sql, found[:5], truth[:5])
-        check_half(half, seed, drawn, truth)
+        check_half(half, perturbed, drawn, truth)
         fates["answered"] += 1
     assert fates["refused"] < 0.03 * fates.total(), fates
 
 
-def check_half(half, seed, drawn, truth):
+def check_half(half, perturbed, drawn, truth):
     """What DuckDB makes of the perturbed rows is never the answer, unless it is the truth."""
-    found = half.execute(drawn.sql).fetchall()
-    perturbed = half._con.execute(drawn.sql).fetchall()
-    estimates = {v for row in perturbed for v in row[drawn.keys :] if isinstance(v, int | float) and v not in (0, 1)}
-    if len(estimates) > 2 and not same(perturbed, truth):
-        assert not same(found, perturbed), (seed, drawn.sql)
+    try:
+        found = half.execute(drawn.sql).fetchall()
+    except Unsupported as refusal:  # with retention 1 the groups of a perturbed column are those of the original
+        assert "it depends on how many groups there are" in str(refusal), (drawn.sql, refusal)
+        return
+    naive = perturbed.execute(drawn.sql).fetchall()
+    estimates = {v for row in naive for v in row[drawn.keys :] if isinstance(v, int | float) and v not in (0, 1)}
+    if len(estimates) > 2 and not same(naive, truth):
+        assert not same(found, naive), drawn.sql
 
 
 def test_what_cannot_be_answered_is_refused_with_its_place(half):

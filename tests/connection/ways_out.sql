@@ -370,6 +370,12 @@ BEGIN; COPY (SELECT 1) TO '{folder}/out.csv'
 -- SELECT 1\nATTACH ':memory:' AS o
 (ATTACH ':memory:' AS o)
 SELECT 1 INTO OUTFILE '{folder}/out.csv'
+SHOW '{folder}/secret.csv'
+SELECT (SHOW threads)
+SELECT 7, MAP {#1: 2} IS NULL, (SELECT view_definition FROM information_schema.views LIMIT 1), 1 IN -- #}\n (1, 2) FROM range(1)
+SELECT 7, MAP {#1: 2} IS NULL, (SELECT a FROM '{folder}/secret.csv'), 1 IN -- #}\n (1, 2) FROM range(1)
+FROM range(1) VALUES , information_schema.tables
+FROM range(1) VALUES , '{folder}/secret.csv'
 .read {folder}/secret.txt
 .shell ls
 # Values of any length: refused too, and never tried without the lock.
@@ -402,3 +408,10 @@ SELECT length(repeat(repeat(repeat('x', 10000), 10000), 10000))
 SELECT list_transform(range(10000), lambda x: repeat('x', 10000))
 SELECT list_transform(range(10000), x -> repeat('x', 10000))
 SELECT repeat([repeat('x', 10000)], 10000)
+SELECT 7, MAP {#1: 2} IS NULL, length(repeat('x', 2000000000)), 1 IN -- #}\n (1, 2) FROM range(1)
+SELECT length(bitstring('1', 2000000000))
+SELECT reservoir_quantile(range, 0.5, 2000000000) FROM range(300000000)
+SELECT reservoir_quantile(range, [0.5], 2 * 1000000000) FROM range(300000000)
+SELECT sum(levenshtein(repeat('x', 10000) || range, repeat('y', 10000))) FROM range(2048)
+SELECT sum((repeat('x', 10000) || range).damerau_levenshtein(repeat('y', 10000))) FROM range(2048)
+SELECT sum(editdist3(repeat('x', 10000) || range, repeat('y', 10000))) FROM range(2048)

@@ -18,10 +18,12 @@ from ppdm_sql.publishing.keyfile import create_key, load_key, read_key
 from ppdm_sql.publishing.ledger import Entry, read_ledger
 from ppdm_sql.publishing.locking import aside_path, lock_path
 from ppdm_sql.publishing.release import publish
+from ppdm_sql.publishing.signing_key import create_signing_key
 
 ROWS = 2_000
 CANARY = "canary"
 SOURCE = "source.duckdb"
+SIGNING, PUBLIC = "s.sign", "s.pub"
 COLUMN = {"mechanism": "uniform", "domain": {"min": 0, "max": 99}, "retain": 0.5}
 
 
@@ -67,8 +69,8 @@ class Scenario:
 def _release(to: str, table: str = "t", **more: Any) -> Step:
     def run(folder: Path, *, replace: bool) -> object:
         given = {"key": folder / "a.key", "replace": replace} | more
-        if "ledger" in given:
-            given["ledger"] = folder / given["ledger"]
+        for name in {"ledger", "sign"} & set(given):
+            given[name] = folder / given[name]
         return publish(original(), policy(table), to=folder / to, progress=False, **given)
 
     return Step(lambda folder: run(folder, replace=False), lambda folder: run(folder, replace=True), to, table)
@@ -105,6 +107,14 @@ def _key_of(folder: Path) -> object:
     return load_key(folder / "a.key")
 
 
+def _signing(*steps: Step) -> Callable[[Path], object]:
+    def run(folder: Path) -> None:
+        create_signing_key(folder / SIGNING)
+        _in_turn(*steps)(folder)
+
+    return run
+
+
 def _leftovers(folder: Path) -> None:
     """What publications that died left beside a key and two targets; the earlier release is whole."""
     _release("r.duckdb", "other").run(folder)
@@ -119,6 +129,7 @@ def _leftovers(folder: Path) -> None:
 
 
 _FEW = {"level": "few", "replace": True}
+_SIGNED = {"sign": SIGNING}
 _BYTES = {"key": bytes(range(32)), "ledger": "b.ledger", "level": "some"}
 
 SCENARIOS = {
@@ -141,6 +152,13 @@ SCENARIOS = {
     "SQL, to a file": Scenario((_sql("r.duckdb"),), _database),
     "SQL, inside the database": Scenario((_sql(None),), _database, None),
     "after some that died": Scenario((_release("r.duckdb"), _release("r.parquet")), _leftovers),
+    "a signed Parquet file": Scenario((_release("r.parquet", **_SIGNED),), _signing()),
+    "a signed database replaced": Scenario(
+        (_release("r.duckdb", **_FEW, **_SIGNED),), _signing(_release("r.duckdb", **_SIGNED))
+    ),
+    "one more table, signed": Scenario(
+        (_release("r.duckdb", **_SIGNED),), _signing(_release("r.duckdb", "other", **_SIGNED))
+    ),
     "a key": Scenario((Step(_key_of, _key_of, "", ""),), ledger=None),
 }  # fmt: skip
 
@@ -201,12 +219,13 @@ def _old_tables(target: Path) -> dict[str, list[tuple[Any, ...]]]:
 
 
 def _tables(target: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """The releases in a file, each whole."""
+    """The releases in a file, each whole, and signed as it is in folders that have a key for it."""
     if not target.exists():
         return {}
     in_place = target.name == SOURCE  # beside the original, in a database that has a log of its own
     assert in_place or not target.with_name(target.name + ".wal").exists(), "a part of the release is in a log"
-    with ppdm_sql.connect(target) as con:
+    public = target.with_name(PUBLIC)
+    with ppdm_sql.connect(target, verify=public if public.exists() else None) as con:
         if in_place:
             count, total = ROWS, int(original()["x"].to_numpy().sum())
             assert con.execute("SELECT count(*), sum(x) FROM people").fetchall() == [(count, total)]

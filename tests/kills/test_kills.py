@@ -16,6 +16,7 @@ from kills.points import AFTER, ALL, BEFORE, FULL, OTHERS, SELF, TORN, Server, c
 KEY = "a key"
 NEW = "a fresh key, a new database"
 REPLACED = "a Parquet file replaced"
+SIGNED = "a signed database replaced"
 
 # Scenario, the change of a file (1 is the publisher's, 0 the writer's), which of these, what happens, and to whom.
 SEEN_BY_ALL = [
@@ -23,6 +24,8 @@ SEEN_BY_ALL = [
     (KEY, "1 unlink /.a.key.", 0, BEFORE, SELF),
     (NEW, "1 write /a.key.ledger", 0, FULL, ALL),
     (NEW, "1 rename /r.duckdb", 0, AFTER, ALL),
+    (SIGNED, "1 rename /r.duckdb.sig", 0, AFTER, ALL),
+    (SIGNED, "1 rename /r.duckdb.sig", 1, BEFORE, ALL),
 ]
 SEEN_BY_SHIM = [
     (REPLACED, "0 write /.r.parquet.", -1, TORN, ALL),
@@ -59,7 +62,7 @@ class Sample:
 
 
 def test_what_the_publisher_does_to_files(sample):
-    """The key and the ledger, and the renaming between the ledger's two lines."""
+    """The key and the ledger, the renaming between the ledger's two lines, and a signature's before and behind it."""
     for point in SEEN_BY_ALL:
         sample.strike(*point)
 

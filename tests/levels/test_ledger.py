@@ -43,6 +43,18 @@ def key(tmp_path):
     return tmp_path / "a.key"
 
 
+def test_a_key_has_one_ledger_whatever_links_lead_to_it(key, tmp_path):
+    publish(table(), policy(), to=tmp_path / "r.parquet", key=key)
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "elsewhere" / "link.key"
+    link.symlink_to(key)
+    with pytest.raises(PolicyError, match="was released before by this key"):
+        publish(table(), policy(high=2 * SIZE), to=tmp_path / "other.parquet", key=link)
+    publish(table(), policy(), to=tmp_path / "again.parquet", key=link)
+    assert len(read_ledger(ledger_path(link))) == len(read_ledger(ledger_path(key))) == 2
+    assert [path.name for path in link.parent.iterdir()] == ["link.key"]
+
+
 def test_levels_are_recorded_and_listed(key, tmp_path, capsys):
     for level in ("few", "some"):
         publish(table(), policy(), to=tmp_path / f"{level}.parquet", key=key, level=level)
@@ -69,15 +81,16 @@ def test_nothing_is_recorded_of_what_fails(key, tmp_path):
 @pytest.mark.parametrize(
     ("other", "reason"),
     [
-        (policy(high=SIZE), "its domain was another then"),
+        (policy(high=SIZE), "its domain was different then"),
         (policy("swap"), "its mechanism was 'uniform' then"),
-        (policy(nulls="value"), "its nulls was another then"),
+        (policy(nulls="value"), "its nulls was different then"),
         (policy() | {"identity": []}, "rows were named by other columns then"),
     ],
 )
 def test_what_cannot_be_coupled_is_refused(other, reason, key, tmp_path):
     publish(table(), policy(), to=tmp_path / "first.parquet", key=key)
-    with pytest.raises(PolicyError, match=f"first.parquet'.*cannot be coupled with it, for {reason}.*almost surely"):
+    said = f"first.parquet'.*cannot be coupled with it, for {reason}.*would be independent draws of the same values"
+    with pytest.raises(PolicyError, match=said):
         publish(table(), other, to=tmp_path / "second.parquet", key=key)
     assert not (tmp_path / "second.parquet").exists()
     publish(table(), other, to=tmp_path / "second.parquet", key=key, independent=True)
@@ -156,6 +169,18 @@ def test_adopted_copies_are_coupled_with_new_levels(retain, better, worse, key, 
         publish(table(), level, to=tmp_path / "forgotten.parquet", key=key)
 
 
+def test_a_copy_is_found_by_an_identity_in_any_order(key, tmp_path):
+    """The level that is adopted is the copy, whatever the order in which the policy names the columns."""
+    named = table().append_column("b", pa.array(np.arange(3_000) % 7)).rename_columns(["a", "x", "y", "b"])
+    old = old_copy(tmp_path / "old.parquet")
+    pq.write_table(pa.table({"x": old, "a": np.arange(3_000), "b": np.arange(3_000) % 7}), tmp_path / "copy.parquet")
+    for number, identity in enumerate((["b", "a"], ["a", "b"])):
+        said, to = policy(retain=0.4) | {"identity": identity}, tmp_path / f"{number}.duckdb"
+        publish(named, said, to=to, key=key, adopt={str(tmp_path / "copy.parquet"): 0.4})
+        with ppdm_sql.connect(to) as con:
+            assert [x for (x,) in con.execute("SELECT x FROM t ORDER BY a").fetchall()] == old.tolist()
+
+
 def test_rows_that_the_copy_does_not_have_are_drawn_as_ever(key, tmp_path):
     old_copy(tmp_path / "old.parquet", rows=2_000)
     plain, other = tmp_path / "plain.parquet", tmp_path / "with.parquet"
@@ -187,6 +212,7 @@ def test_a_level_that_is_adopted_is_the_copy(key, tmp_path):
 def test_bad_copies(adopt, message, key, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     old_copy(Path("old.parquet"))
+    old_copy(Path("old2.parquet"))
     pq.write_table(pa.table({"z": [1]}), "strange.parquet")
     pq.write_table(pa.table({"x": [1]}), "nameless.parquet")
     pq.write_table(pa.table({"id": [1], "x": [77]}), "outside.parquet")

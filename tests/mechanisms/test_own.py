@@ -111,7 +111,7 @@ def test_what_is_refused(releases, tmp_path):
 
 
 def test_in_sql(tmp_path):
-    with ppdm_sql.connect(tmp_path / "own.duckdb") as con:
+    with ppdm_sql.connect() as con:
         con.execute(f"SET ppdm_key = '{tmp_path / 'a.key'}'")
         query = "AS SELECT range AS id, range % 4 AS x FROM range(1000) PERTURB (x {} RETAIN 0.3) IDENTIFIED BY (id)"
         con.execute(f"CREATE PERTURBED TABLE swapped {query.format('SWAP')}")

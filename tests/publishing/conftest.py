@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+
 import duckdb
 import pyarrow as pa
 import pytest
+
+from .signed import KINDS, released
 
 KEY = bytes(range(32))
 ROWS = 3_000
@@ -66,3 +70,20 @@ def rows_of(path, table="people", columns="*"):
 
 def files_in(folder):
     return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture(scope="module")
+def signed(tmp_path_factory):
+    """One release of each kind, made once; tests that change one take a copy."""
+    folder = tmp_path_factory.mktemp("signed")
+    for name in KINDS:
+        released(folder / name)
+    return folder
+
+
+@pytest.fixture(params=KINDS)
+def path(request, signed, tmp_path):
+    for file in signed.iterdir():
+        if file.name.startswith(request.param):
+            shutil.copy(file, tmp_path)
+    return tmp_path / request.param

@@ -37,6 +37,19 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.parametrize("name", ["two words", "order", 'a "b".c', "Große"])
+def test_whatever_it_is_called(name, tmp_path):
+    """DuckDB quotes some names in its plans."""
+    path = tmp_path / "r.duckdb"
+    publish(ORIGINAL, POLICY | {"table": name}, to=path, key=KEY)
+    quoted = name.replace('"', '""')
+    with duckdb.connect() as con:
+        con.execute(f"""ATTACH '{path}' AS "a b" (READ_ONLY)""")
+        for source in (f"{path}::perturbed.{name}", (con, f'SELECT x FROM "a b".perturbed."{quoted}"')):
+            with pytest.raises(SourceError, match=AGAIN):
+                publish(source, POLICY, to=tmp_path / "again.parquet", key=KEY)
+
+
 def again(source, folder: Path, to: str = "again.parquet"):
     try:
         return publish(source, POLICY, to=folder / to, key=KEY, progress=False)

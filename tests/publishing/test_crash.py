@@ -16,6 +16,8 @@ from ppdm_sql.publishing import publish
 from ppdm_sql.publishing.ledger import read_ledger
 from ppdm_sql.publishing.mechanisms import uniform
 from ppdm_sql.publishing.pipeline import run
+from ppdm_sql.publishing.reading import guarded
+from ppdm_sql.publishing.writing import writing
 
 from .conftest import KEY, POLICY, files_in, rows_of
 
@@ -59,6 +61,26 @@ def test_a_failing_rename(ending, table, tmp_path, monkeypatch):
         publish(table, POLICY, to=tmp_path / f"r.{ending}", key=tmp_path / "a.key")
     assert files_in(tmp_path) == ["a.key", "a.key.ledger"]
     assert read_ledger(tmp_path / "a.key.ledger") == []
+
+
+def test_an_interrupt_while_duckdb_reads_is_no_fault_of_the_source():
+    """DuckDB makes an error of its own out of it, in these words."""
+
+    def interrupted():
+        raise RuntimeError("Query interrupted")
+
+    with pytest.raises(KeyboardInterrupt):
+        guarded("source 's'", interrupted)
+
+
+def test_a_full_disk_is_no_columns_fault():
+    """Also where it is full when the types of a file are tried."""
+
+    def full():
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(TargetError, match=r"^target 'r' cannot be written \(No space .*\). Check the space"):
+        writing("target 'r'", full, "one of its columns cannot be stored in Parquet")
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")

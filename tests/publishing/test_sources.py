@@ -277,3 +277,11 @@ def test_pandas_categories_are_enums(tmp_path):
     text = 'table = "t"\n[columns.job]\nmechanism = "uniform"\ndomain = { values = ["a", "b"] }\nretain = 0.5\n'
     manifest = publish(frame, text, to=tmp_path / "a.duckdb", key=KEY)
     assert manifest.columns[0].type.name == "ENUM('b', 'a')"
+
+
+def test_a_connection_with_rows_that_were_not_fetched_is_named(table, tmp_path):
+    with duckdb.connect() as con:
+        con.register("source", table)
+        con.execute("FROM range(100000)").fetchone()
+        with pytest.raises(SourceError, match=r"a result whose rows were not all fetched. Fetch them, or close it"):
+            publish(con.sql("FROM source"), POLICY, to=tmp_path / "release.duckdb", key=KEY)

@@ -70,6 +70,7 @@ def test_endings(ending, table, tmp_path):
         ("r", "its name ends with one of"),
         ("missing/r.duckdb", "does not exist. Make it first"),
         ("folder.duckdb", "is a directory: name a file"),
+        ("nothing\0.duckdb", "is not a path that can be used"),
     ],
 )
 def test_where_no_release_can_be(name, message, table, tmp_path):
@@ -77,6 +78,21 @@ def test_where_no_release_can_be(name, message, table, tmp_path):
     with pytest.raises(TargetError, match=message):
         publish(table, POLICY, to=tmp_path / name, key=tmp_path / "a.key")
     assert files_in(tmp_path) == ["folder.duckdb"]
+
+
+def test_a_link_is_followed(table, tmp_path):
+    """A table that is added through a link is in the file that the link leads to."""
+    (tmp_path / "there").mkdir()
+    file, link = tmp_path / "there" / "r.duckdb", tmp_path / "link.duckdb"
+    link.symlink_to(file)
+    for to, name in ((link, "one"), (file, "two"), (link, "three")):
+        publish(table, POLICY.replace('"people"', f'"{name}"'), to=to, key=KEY)
+    assert link.is_symlink()
+    assert all(len(rows_of(file, name)) == table.num_rows for name in ("one", "two", "three"))
+    assert files_in(tmp_path / "there") == ["r.duckdb"]
+    (tmp_path / "loop.duckdb").symlink_to(tmp_path / "loop.duckdb")
+    with pytest.raises(TargetError, match="is not a path that can be used"):
+        publish(table, POLICY, to=tmp_path / "loop.duckdb", key=KEY)
 
 
 def test_the_source_is_no_target(table, tmp_path):

@@ -115,9 +115,11 @@ def test_awkward_names(con, name):
 
 
 def test_schemas_and_databases(con, tmp_path):
-    con.execute(f"CREATE SCHEMA s; ATTACH '{tmp_path / 'other.duckdb'}' AS other; CREATE TABLE other.mine (x INT)")
+    con.execute(f"CREATE SCHEMA s; ATTACH '{tmp_path / 'other.duckdb'}' AS other")
+    con.execute("CREATE TABLE other.adult AS FROM adult")
     for name in ("s.p", "other.p", "other.main.q", "memory.S.r"):
-        con.execute(f"CREATE PERTURBED TABLE {name} AS FROM memory.main.adult {BY_ID}")
+        database = "other" if name.startswith("other") else "memory"
+        con.execute(f"CREATE PERTURBED TABLE {name} AS FROM {database}.main.adult {BY_ID}")
         assert con.execute(f"SELECT count(*) FROM {name} WHERE age > 0").fetchall() == [(ROWS,)]
     found = con.sql("SHOW PERTURBED TABLES").fetchall()
     assert sorted(row[4:] + row[:1] for row in found) == [
@@ -135,7 +137,7 @@ def test_a_file_of_releases_alone_is_written_by_another_process(con, tmp_path):
     query = f"AS FROM memory.main.adult {BY_ID}"
     con.execute(f"CREATE PERTURBED TABLE p TO '{path}' {query}; ATTACH '{path}' AS public")
     before = path.read_bytes()
-    with pytest.raises(TargetError, match=f"what reads originals must not write it.* Say .* TO '{path}' AS"):
+    with pytest.raises(TargetError, match=f"is a file without other tables.* must not write .* Say .* TO '{path}' AS"):
         con.execute(f"CREATE PERTURBED TABLE public.q {query}")
     with pytest.raises(TargetError, match="is open in this connection: DETACH it"):
         con.execute(f"CREATE PERTURBED TABLE q TO '{path}' {query}")
@@ -143,6 +145,25 @@ def test_a_file_of_releases_alone_is_written_by_another_process(con, tmp_path):
     assert path.read_bytes() != before
     with ppdm_sql.connect(path) as other:
         assert sorted(releases_in(other)) == ["p", "q"]
+
+
+def test_a_file_that_does_not_hold_the_original_is_not_written(con, tmp_path):
+    """Not either where there are tables beside the releases, which anybody may see."""
+    path, parquet = tmp_path / "public.duckdb", tmp_path / "o.parquet"
+    con.execute(f"COPY adult TO '{parquet}'; ATTACH '{path}' AS public; CREATE TABLE public.codes AS SELECT 1 AS id")
+    con.execute(f"CREATE TEMP TABLE mine AS FROM adult; CREATE VIEW public.shown AS FROM '{parquet}'")
+    con.execute('CREATE TABLE "public.x" AS FROM adult')
+    sources = (f"FROM '{parquet}'", "FROM public.shown", "FROM adult", "FROM mine", 'FROM "public.x"')
+    for query in (*sources, "SELECT adult.* FROM adult JOIN public.codes USING (id)"):
+        with pytest.raises(TargetError, match=r"reads what is not in database 'public': .* Say .* TO 'a file of"):
+            con.execute(f"CREATE PERTURBED TABLE public.q AS {query} {BY_ID}")
+    name = 'public."the ""original"""'
+    con.execute(f"CREATE TABLE {name} AS FROM adult")
+    con.execute(
+        f"CREATE PERTURBED TABLE public.q AS WITH w AS MATERIALIZED (FROM {name}) "
+        f"SELECT w.* FROM w JOIN range(100000) AS r(i) ON i = id {BY_ID}"
+    )
+    assert con.execute("SELECT count(*) FROM public.q WHERE age >= 0").fetchall() == [(ROWS,)]
 
 
 def test_or_replace(con):

@@ -93,7 +93,7 @@ def released(folder, column):
     import duckdb
 
     with duckdb.connect(str(folder / "shop.duckdb"), read_only=True) as con:
-        return con.sql(f"SELECT {column} FROM shop ORDER BY id").to_arrow_table().column(0)
+        return con.sql(f"SELECT {column} FROM perturbed.shop ORDER BY id").to_arrow_table().column(0)
 
 
 def test_what_becomes_of_a_value_is_what_the_release_shows(folder, manifest, page):

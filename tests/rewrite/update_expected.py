@@ -40,7 +40,9 @@ def main() -> None:
                     mark = text.index("--! expect", start) + len("--! expect\n")
                     end = text.find("--! case:", mark)
                     tail = "" if end < 0 else text[end:]
-                    found = con.explain(case.sql).split("SQL:\n")[1]
+                    found = (
+                        con.explain(case.sql).split("SQL:\n")[1].replace('"perturbed".', "")
+                    )  # where rows are stored
                     plain = "\n".join(line.removeprefix("  ") for line in found.splitlines())
                     path.write_text(f"{text[:mark]}{plain}\n{tail}", encoding="utf-8")
 

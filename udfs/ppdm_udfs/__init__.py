@@ -15,6 +15,7 @@ from ppdm_udfs.gaussian import Gaussian, Step, add_noise, factor, joint_noise, j
 from ppdm_udfs.identity import position_blocks, row_blocks
 from ppdm_udfs.keys import coin_fingerprint, subkey
 from ppdm_udfs.motion import motions
+from ppdm_udfs.noise_bridge import NoiseGap, noise_between
 from ppdm_udfs.parts import Assignment, perturb_parts
 from ppdm_udfs.swap import dealing, swapped_rows
 from ppdm_udfs.uniform import Uniform, perturb, perturb_indices
@@ -28,6 +29,7 @@ __all__ = [
     "Grid",
     "KernelError",
     "KeyedRows",
+    "NoiseGap",
     "NullFound",
     "OutsideDomain",
     "Randomized",
@@ -50,6 +52,7 @@ __all__ = [
     "joint_parameters",
     "keyed_rows",
     "motions",
+    "noise_between",
     "noised",
     "perturb",
     "perturb_indices",

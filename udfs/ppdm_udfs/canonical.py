@@ -103,6 +103,7 @@ def _number(array: pa.Array) -> Fixed:
         return _fixed(BOOLEAN, _extended(array.to_numpy(zero_copy_only=False).astype(np.int64)))
     if pa.types.is_floating(kind):
         reals = array.to_numpy(zero_copy_only=False).astype(np.float64) + 0.0  # which turns -0.0 into 0.0
+        reals[np.isnan(reals)] = np.nan  # of which there are many, with and without a sign
         return _fixed(REAL, _extended(reals.view(np.int64), sign=False))
     if pa.types.is_temporal(kind):
         return _temporal(array)

@@ -126,13 +126,13 @@ def add_noise(
 def joint_parameters(mechanisms: Sequence[Gaussian]) -> str:
     """Tells columns apart whose noise goes together in another way, in whatever order they are named.
 
-    Ten digits of a weight, for machines may differ in the last bits of a factor.
+    Weights count to the last bit: the same paths under weights that differ a little would give the paths away.
     """
     words: list[str | int] = ["gaussian", len(mechanisms)]
-    for i in _order(mechanisms):
+    for i in order_of(mechanisms):
         one = mechanisms[i]
         mixed = zip(one.columns, one.weights, strict=True)
-        words += [len(one.columns), *(word for name, w in mixed for word in (name.casefold(), f"{w:.9e}"))]
+        words += [len(one.columns), *(word for name, w in mixed for word in (name.casefold(), float(w).hex()))]
         words += [one.step.units, one.step.scale]
     return digest(*words)
 
@@ -153,7 +153,7 @@ def joint_noise(
     """
     address = joint_parameters(mechanisms)
     blocks = keyed_rows(rows, len(arrays[0]), key=key, table=table).blocks
-    words = number_words([joined(arrays[i]) for i in _order(mechanisms)])
+    words = number_words([joined(arrays[i]) for i in order_of(mechanisms)])
     vector = words[0] if len(words) == 1 else vector_words(words, subkey(key, "vector", table.casefold(), address))
     return mixed_paths(mechanisms, blocks ^ vector, key=key, table=table, parameters=address, threads=threads)
 
@@ -193,7 +193,7 @@ def number_words(arrays: Sequence[pa.Array]) -> list[Words]:
     """Numbers as pairs of words, shape (n, 2) each: their bits as doubles, and whether they are NULL."""
     result = []
     for array in arrays:
-        values, nulls = _numbers(array)
+        values, nulls = numbers_of(array)
         words = np.zeros((len(values), 2), dtype=np.uint64)
         words[:, 0] = (values + 0.0).view(np.uint64)  # which turns -0.0 into 0.0
         if nulls is not None:
@@ -204,13 +204,13 @@ def number_words(arrays: Sequence[pa.Array]) -> list[Words]:
 
 def noised(array: pa.Array | pa.ChunkedArray, noise: Reals, mechanism: Gaussian) -> pa.Array:
     """The numbers with their noise, rounded; errors are those of `add_noise`."""
-    values, nulls = _numbers(joined(array))
+    values, nulls = numbers_of(joined(array))
     if nulls is not None and mechanism.nulls == "error":
         raise NullFound(int(np.argmax(nulls)), int(np.count_nonzero(nulls)))
     return build(pa.float64(), _rounded(values + noise, mechanism.step, nulls), nulls)
 
 
-def _order(mechanisms: Sequence[Gaussian]) -> list[int]:
+def order_of(mechanisms: Sequence[Gaussian]) -> list[int]:
     """The columns in an order that is theirs, whatever the one they come in."""
     return sorted(
         range(len(mechanisms)),
@@ -218,7 +218,8 @@ def _order(mechanisms: Sequence[Gaussian]) -> list[int]:
     )
 
 
-def _numbers(array: pa.Array) -> tuple[Reals, Flags | None]:
+def numbers_of(array: pa.Array) -> tuple[Reals, Flags | None]:
+    """Numbers as doubles, 0 in the place of NULL, and which of them are NULL, None if none is."""
     kind = array.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         raise KernelError(f"noise is added to numbers, not to {kind}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
@@ -16,6 +17,7 @@ from ppdm_sql.policy.noise import (
     DATA,
     DECLARED,
     INDEPENDENT,
+    MAX_DIGITS,
     MAX_NOISE,
     MAX_SCALE,
     MIN_NOISE,
@@ -23,6 +25,7 @@ from ppdm_sql.policy.noise import (
     NoisePolicy,
     NoisyColumn,
     check_noise,
+    mixing,
 )
 from ppdm_sql.policy.types import UNKNOWN, SqlType, parse_type
 from ppdm_sql.policy.words import number, one_of
@@ -123,7 +126,7 @@ class Gaussian(Mechanism):
         assert isinstance(column, NoisyColumn)
         body: dict[str, Any] = {"noise": column.noise}
         if column.covariance.kind == INDEPENDENT:
-            body["deviation"] = _rounded(column.spread)
+            body["deviation"] = column.spread
         elif column.covariance.kind == DATA:
             body["covariance"] = DATA
         else:
@@ -172,15 +175,19 @@ _FROM_DATA = (
 
 
 def _entries(column: NoisyColumn, perturbed: Sequence[PerturbedColumn]) -> dict[str, float]:
-    """The covariances of the noise of a column with that of those it goes with, its own first."""
-    others = [c for c in perturbed if isinstance(c, NoisyColumn) and c.covariance.kind == DECLARED]
-    found = {other.name: _rounded(column.mixed_with(other)) for other in (column, *others)}
-    return {name: value for name, value in found.items() if value}
+    """The covariances of the noise of a column with that of those it goes with, its own first.
 
-
-def _rounded(value: float) -> float:
-    """Without what a root and its square leave in the last digits; the coins look at ten."""
-    return float(f"{value:.12g}")
+    As few digits as mix the noise of all of them as it was, for other weights would have other coins.
+    """
+    together = [c for c in perturbed if isinstance(c, NoisyColumn) and c.covariance.kind == DECLARED]
+    exact = [[one.mixed_with(other) for other in together] for one in together]
+    for digits in range(3, MAX_DIGITS + 1):
+        matrix = [[float(f"{value:.{digits}g}") for value in row] for row in exact]
+        with suppress(PolicyError):
+            if [c.weights for c in mixing(together, matrix)] == [c.weights for c in together]:
+                break
+    row = dict(zip((c.name for c in together), matrix[together.index(column)], strict=True))
+    return {column.name: row.pop(column.name)} | {name: value for name, value in row.items() if value}
 
 
 def _strength(noise: float) -> str:

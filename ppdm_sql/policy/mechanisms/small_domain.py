@@ -45,6 +45,7 @@ class SmallDomain(Mechanism):
 
     name = "small_domain"
     keys: ClassVar[tuple[str, ...]] = ("domain", "privacy", "nulls", "outside", "part")
+    level_keys = ("part",)  # the name of the column of parts, whose case may differ
     besides = OTHER_ROWS
 
     def parse(self, name: str, raw: Mapping[str, Any], *, has_levels: bool) -> ColumnPolicy:

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from ppdm_udfs import Gaussian, KernelError, RowError, Step, factor, joint_noise, joint_parameters, noised
+from ppdm_udfs import Gaussian, KernelError, RowError, Step, joint_noise, joint_parameters, noised
 from ppdm_udfs.draws import Reals
 
 from ppdm_sql.errors import PolicyError, SourceError
 from ppdm_sql.policy import PerturbedColumn
-from ppdm_sql.policy.noise import DATA, INDEPENDENT, NoisyColumn, declared_matrix
+from ppdm_sql.policy.noise import DATA, INDEPENDENT, NoisyColumn, declared_matrix, mixing
 from ppdm_sql.publishing.column import Column
 from ppdm_sql.publishing.covariance import Moments
 from ppdm_sql.publishing.perturber import Perturber, Publishing, Rows, refused
@@ -31,11 +31,21 @@ class NoisedColumns(Perturber):
 
     def perturb(self, arrays: Sequence[pa.Array], rows: Rows) -> list[pa.Array]:
         """The released arrays, whose means are taken on the way."""
-        result = [self._noised(i, array, noise, rows) for i, (array, noise) in enumerate(self.noise(arrays, rows))]
-        for i, array in enumerate(result):
+        return self.seen(
+            [self.noised(i, array, noise, rows) for i, (array, noise) in enumerate(self.noise(arrays, rows))]
+        )
+
+    def seen(self, released: list[pa.Array]) -> list[pa.Array]:
+        """What is released, whose means are taken."""
+        for i, array in enumerate(released):
             self._rows[i] += len(array) - array.null_count
             self._sums[i] += pc.sum(array).as_py() or 0.0
-        return result
+        return released
+
+    @property
+    def settled(self) -> NoisedColumns:
+        """Itself, for its covariance is known."""
+        return self
 
     def noise(self, arrays: Sequence[pa.Array], rows: Rows) -> Iterator[tuple[pa.Array, Reals]]:
         """Each column with its noise, before rounding."""
@@ -55,7 +65,8 @@ class NoisedColumns(Perturber):
             found[place] = replace(column, centre=centre)
         return found
 
-    def _noised(self, i: int, array: pa.Array, noise: Reals, rows: Rows) -> pa.Array:
+    def noised(self, i: int, array: pa.Array, noise: Reals, rows: Rows) -> pa.Array:
+        """Column i with its noise, rounded."""
         try:
             return noised(array, noise, self.kernels[i])
         except RowError as error:
@@ -71,7 +82,7 @@ class FromData(Perturber):
 
     def __init__(self, places: Sequence[int], columns: Sequence[NoisyColumn]) -> None:
         super().__init__(places)
-        self._bound = columns
+        self.noisy = tuple(columns)
         self._moments = Moments(len(columns))
         self._noised: NoisedColumns | None = None
 
@@ -81,19 +92,24 @@ class FromData(Perturber):
 
     def looked(self, number: int) -> None:
         """Settle the covariance."""
-        names = " and ".join(repr(column.name) for column in self._bound)
+        names = " and ".join(repr(column.name) for column in self.noisy)
         matrix = self._moments.rounded()
         if matrix is None:
             raise SourceError(
                 f"column {names}: all its values are alike, or fewer than two are known, so that noise relative to "
                 "their spread is none. Declare deviation, or drop the column."
             )
-        self._noised = NoisedColumns(self.columns, mixing(self._bound, matrix.tolist()))
+        self._noised = NoisedColumns(self.columns, mixing(self.noisy, matrix.tolist()))
 
     def perturb(self, arrays: Sequence[pa.Array], rows: Rows) -> list[pa.Array]:
         """Noise added to all of them."""
+        return self.settled.perturb(arrays, rows)
+
+    @property
+    def settled(self) -> NoisedColumns:
+        """The columns with the covariance that was found."""
         assert self._noised is not None
-        return self._noised.perturb(arrays, rows)
+        return self._noised
 
     def coins(self) -> Mapping[int, str]:
         """The covariance, once it is known."""
@@ -130,24 +146,6 @@ def perturbers(columns: Sequence[Column], kinds: Sequence[pa.DataType], mine: Se
 PUBLISHING = Publishing(perturbers)
 
 _REMEDY = "use a coarser step: a number must be finite and lie within 2^53 steps of zero"
-
-
-def mixing(columns: Sequence[NoisyColumn], covariance: Sequence[Sequence[float]]) -> list[NoisyColumn]:
-    """The columns with the rows of the Cholesky factor, over the paths of the columns in the order of their names.
-
-    That order, and not the policy's, so that the noise stays the same when a policy is sorted anew.
-    """
-    order = sorted(range(len(columns)), key=lambda i: columns[i].name.casefold())
-    try:
-        triangle = factor([[covariance[i][j] for j in order] for i in order])
-    except KernelError as error:
-        problem = str(error)
-    else:
-        names = tuple(columns[i].name for i in order)
-        rows = {i: tuple(float(w) for w in triangle[place][: place + 1]) for place, i in enumerate(order)}
-        return [replace(column, columns=names[: len(rows[i])], weights=rows[i]) for i, column in enumerate(columns)]
-    named = ", ".join(column.name for column in columns)
-    raise PolicyError(f"the covariance of {named}: {problem}.")
 
 
 def _kernel(column: NoisyColumn) -> Gaussian:

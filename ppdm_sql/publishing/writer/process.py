@@ -17,7 +17,7 @@ import pyarrow as pa
 from ppdm_sql.errors import TargetError
 from ppdm_sql.publishing.in_order import InOrder, comparable
 from ppdm_sql.publishing.pipeline import Batches
-from ppdm_sql.publishing.writer.hidden import without_hidden
+from ppdm_sql.publishing.writer.hidden import plain_schema, without_hidden
 
 MODULE = "ppdm_sql.publishing.writer"
 # What an interpreter needs of its surroundings; everything else, passwords among it, is none of a writer's business.
@@ -72,6 +72,7 @@ class WriterProcess:
     def _send_stream(self, do: str, schema: pa.Schema, batches: Batches, **words: Any) -> None:
         self._send(do, **words)
         commands = self._process.stdin
+        schema = plain_schema(schema)
         try:
             with pa.ipc.new_stream(commands, schema) as stream:
                 for batch in batches:
@@ -79,12 +80,16 @@ class WriterProcess:
                     stream.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
             assert commands is not None
             commands.flush()
-        except (BrokenPipeError, pa.ArrowException):
-            broken = True
+        except BrokenPipeError:
+            reason = None
+        except pa.ArrowException as error:
+            reason = type(error).__name__
         else:
-            broken = False
-        if broken:
+            return
+        if reason is None:
             self._fail()
+        self.kill()  # it waits for rows that will not come
+        raise TargetError(f"{self._where} cannot be written: a column's values do not fit its type ({reason}).")
 
     def kill(self) -> None:
         """End it at once, whatever it is doing; what it has written is not a release."""

@@ -70,7 +70,7 @@ def statements(plan: Plan) -> list[exp.Expr]:
     return [*strategy_of(plan).statements(plan), answer_statement([plan], exp.to_table(GROUPS))]
 
 
-def put_together(tree: exp.Expr, groups: Sequence[Groups]) -> None:
+def as_one_relation(tree: exp.Expr, groups: Sequence[Groups]) -> None:
     """Let a statement read several relations of groups from one, each a column of structs: see `relation`."""
     if len(groups) < 2:
         return

@@ -11,9 +11,13 @@ SELECT
       ppdm_e0
     ) - 1.9599639845400536e0 * SQRT(
       CASE
-        WHEN CAST(1 * 1 * ppdm_v0_0 AS DOUBLE) IS NULL OR 0.0e0 IS NULL
+        WHEN CAST((
+          1 * 1 * ppdm_v0_0
+        ) AS DOUBLE) IS NULL OR 0.0e0 IS NULL
         THEN NULL
-        ELSE GREATEST(CAST(1 * 1 * ppdm_v0_0 AS DOUBLE), 0.0e0)
+        ELSE GREATEST(CAST((
+          1 * 1 * ppdm_v0_0
+        ) AS DOUBLE), 0.0e0)
       END
     )
   ) AS "ppdm_low(count_star())",
@@ -22,17 +26,25 @@ SELECT
       ppdm_e0
     ) + 1.9599639845400536e0 * SQRT(
       CASE
-        WHEN CAST(1 * 1 * ppdm_v0_0 AS DOUBLE) IS NULL OR 0.0e0 IS NULL
+        WHEN CAST((
+          1 * 1 * ppdm_v0_0
+        ) AS DOUBLE) IS NULL OR 0.0e0 IS NULL
         THEN NULL
-        ELSE GREATEST(CAST(1 * 1 * ppdm_v0_0 AS DOUBLE), 0.0e0)
+        ELSE GREATEST(CAST((
+          1 * 1 * ppdm_v0_0
+        ) AS DOUBLE), 0.0e0)
       END
     )
   ) AS "ppdm_high(count_star())",
   SQRT(
     CASE
-      WHEN CAST(1 * 1 * ppdm_v0_0 AS DOUBLE) IS NULL OR 0.0e0 IS NULL
+      WHEN CAST((
+        1 * 1 * ppdm_v0_0
+      ) AS DOUBLE) IS NULL OR 0.0e0 IS NULL
       THEN NULL
-      ELSE GREATEST(CAST(1 * 1 * ppdm_v0_0 AS DOUBLE), 0.0e0)
+      ELSE GREATEST(CAST((
+        1 * 1 * ppdm_v0_0
+      ) AS DOUBLE), 0.0e0)
     END
   ) AS "ppdm_error(count_star())"
 FROM (

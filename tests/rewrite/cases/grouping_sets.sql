@@ -54,7 +54,7 @@ SELECT grouping(region), count(*) FROM people WHERE age > 30 GROUP BY ROLLUP (se
 --! error: grouping("region") (line 1, column 8): its arguments must be expressions of GROUP BY.
 --! case: too many groupings
 SELECT count(*) FROM people WHERE age > 30 GROUP BY CUBE (sex, region, weight, id, sex, region, weight, id);
---! error: Unsupported: CUBE ("sex", "region", "weight", "id", "sex", "region", "weight", "id") (line 1, column 59): it asks for more than 128 groupings
+--! error: Unsupported: CUBE (sex, region, weight, id, sex, region, weight, id) (line 1, column 59): it asks for more than 128 groupings
 --! case: an exact ROLLUP
 SELECT sex, count(*) AS n, min(weight) AS w FROM people GROUP BY ROLLUP (sex) ORDER BY n;
 --! untouched
@@ -62,3 +62,15 @@ SELECT sex, count(*) AS n, min(weight) AS w FROM people GROUP BY ROLLUP (sex) OR
 SELECT age // 10 AS decade, sum(CASE WHEN age > 30 THEN 2 ELSE weight END) AS s FROM people GROUP BY ROLLUP (decade) ORDER BY decade;
 --! case: few groups of a large domain and their total
 SELECT wage > 200 AS much, sum(wage) AS s FROM people GROUP BY ROLLUP (much) ORDER BY much;
+--! case: one column named in two ways
+SELECT sex, sum(age) AS n FROM people GROUP BY ROLLUP (sex, people.sex);
+--! error: Unsupported: "sex" (line 1, column 68): GROUP BY names it in two ways, which DuckDB takes for two keys
+--! case: one column by its name and by its place
+SELECT sex, sum(age) AS n FROM people GROUP BY ROLLUP (sex, 1);
+--! error: Unsupported: "sex" (line 1, column 8): GROUP BY names it in two ways, which DuckDB takes for two keys
+--! case: one column twice, in other letters
+SELECT sex, sum(age) AS n FROM people GROUP BY ROLLUP (sex, "SEX");
+--! case: a subquery that only some sets group by
+SELECT sex, ((SELECT max(x) FROM plain)) AS m, sum(age) AS n FROM people GROUP BY GROUPING SETS (sex, (((SELECT max(x) FROM plain))), ());
+--! case: constants by their aliases
+SELECT 2 AS s, -3 AS t, sex, sum(age) AS n, grouping(s) AS g FROM people GROUP BY CUBE (s, t, sex);

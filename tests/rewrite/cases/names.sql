@@ -55,3 +55,61 @@ SELECT y, count(*) AS n FROM (SELECT 2 AS y, age FROM people) WHERE age > 30 GRO
 SELECT sex, count(*) AS n FROM (SELECT 2 AS y, sex, age FROM people) WHERE age > 30 GROUP BY sex, y ORDER BY y, sex;
 --! case: GROUP BY ALL beside constants groups by nothing
 SELECT 1 + 1 AS j, sum(age) AS n FROM people WHERE age > 1000 GROUP BY ALL;
+--! case: ORDER BY a quoted alias that a group's column bears the name of
+SELECT region AS n, sum(age) AS "region" FROM people GROUP BY n ORDER BY "region" LIMIT 1;
+--! case: ORDER BY a quoted alias that another aggregate's column bears the name of, and a group by its column
+SELECT -(id % 3) AS "id", sum(age) AS "weight" FROM people GROUP BY people.id % 3 ORDER BY "weight" DESC, "id" LIMIT 2;
+--! case: GROUP BY ALL has a column that stands for a constant, over nobody
+SELECT p.y AS s, count(*) AS n FROM (SELECT id, 2 AS y, 3 AS x FROM people) AS p WHERE x = 1 GROUP BY ALL;
+--! untouched
+--! case: GROUP BY a constant by its alias, over nobody
+SELECT 2 AS s, count(*) AS n FROM people WHERE age > 1000 GROUP BY s;
+--! case: GROUP BY constants by their aliases, which are no positions
+SELECT 2 AS s, sex AS t, 1 AS u, count(*) AS n FROM people WHERE age > 30 GROUP BY s, t, u ORDER BY t;
+--! case: GROUP BY a table's name, which is no alias
+SELECT 2 AS people, count(*) AS n FROM people WHERE age > 30 GROUP BY people;
+--! error: Unsupported: people (line 1, column 71): it is a table's name, and means whole rows of it.
+--! case: GROUP BY a subquery's name, which is no alias
+SELECT 2 AS p, count(*) AS n FROM (SELECT sex FROM people) AS p GROUP BY p;
+--! error: Unsupported: p (line 1, column 74): it is a table's name, and means whole rows of it.
+--! case: GROUP BY the name of a table beside the release
+SELECT 2 AS plain, count(*) AS n FROM people JOIN plain ON x = id % 9 WHERE age > 30 GROUP BY plain;
+--! error: Unsupported: plain (line 1, column 95): it is a table's name, and means whole rows of it.
+--! case: whole rows of a subquery in another
+SELECT count(*) FROM (SELECT sex, age FROM people) AS p WHERE age > 30 AND EXISTS (SELECT 1 FROM plain WHERE p IS NULL);
+--! error: Unsupported: p (line 1, column 110): it is a table's name, and means whole rows of it.
+--! case: HAVING and ORDER BY an alias that a table bears the name of
+SELECT sex AS people, count(*) AS n FROM people WHERE age > 30 GROUP BY sex HAVING people > 'A' ORDER BY people;
+--! case: ORDER BY DISTINCT ON an alias that a table bears the name of
+SELECT DISTINCT ON (people) sex AS people, count(*) AS n FROM people WHERE age > 30 GROUP BY sex ORDER BY people;
+--! case: a column of the table around a subquery that has another of its name
+SELECT count(*) FROM people AS plain WHERE age > 30 AND EXISTS (SELECT 1 FROM plain WHERE x = plain.id);
+--! error: Unsupported: plain.id (line 1, column 95): it means a column of the plain around the subquery
+--! case: a column of the subquery around a subquery that has another of its name
+SELECT count(*) FROM (SELECT id AS n, age FROM people) AS plain WHERE age > 30 AND NOT EXISTS (SELECT 1 FROM plain WHERE plain.x = plain.n);
+--! error: Unsupported: plain.n (line 1, column 132): it means a column of the plain around the subquery
+--! case: a subquery alone inside SUM and AVG
+SELECT sum((SELECT max(x) FROM plain)) AS s, avg((SELECT max(x) FROM plain WHERE x < people.id % 9)) AS a FROM people WHERE age > 30;
+--! case: GROUP BY a subquery by its alias and its place
+SELECT (SELECT max(x) FROM plain WHERE x < people.id % 4) AS m, sum(age) AS n FROM people GROUP BY m ORDER BY 1;
+--! case: GROUP BY ALL groups by the columns of HAVING, too
+SELECT sex, count(*) AS n, sum(age) AS s FROM people WHERE age > 30 GROUP BY ALL HAVING id % 7 = 3 AND id < 40 ORDER BY sex, s;
+--! case: GROUP BY ALL groups by the columns behind the aliases of HAVING, but not behind those of aggregates
+SELECT abs(id % 5 - 2) AS a, count(*) AS n FROM (SELECT id % 9 AS id, age FROM people) AS t WHERE age > 30 GROUP BY ALL HAVING a > 0 AND n > 9 ORDER BY a, n;
+--! case: GROUP BY ALL beside a subquery that is a constant, over nobody
+SELECT (SELECT max(x) FROM plain) AS m, sum(age) AS n FROM people WHERE age > 1000 GROUP BY ALL;
+--! case: GROUP BY ALL has a subquery that names a column
+SELECT (SELECT max(x) FROM plain WHERE x < people.id % 4) AS m, sum(age) AS n FROM people WHERE age > 30 GROUP BY ALL ORDER BY m;
+--! case: GROUP BY a negative constant, by its alias and by its place
+SELECT -1 AS q, -2 AS r, count(*) AS n FROM people WHERE age > 30 GROUP BY q, 2;
+--! case: a constant by its alias, where no perturbed column takes part
+SELECT 2 AS grade, count(*) AS n, sum(d) AS s FROM (SELECT id % 3 AS m, id / 6 AS d FROM people) AS t WHERE m > 0 GROUP BY grade;
+--! untouched
+--! case: LIMIT and OFFSET beside groups of constants like them
+SELECT 2 AS s, 1 AS t, sex, count(*) AS n FROM people WHERE age > 30 GROUP BY 1, t, sex ORDER BY sex LIMIT 2 OFFSET 1;
+--! case: HAVING an aggregate with a FILTER on a column that an alias bears the name of
+SELECT id % 3 AS weight, count(*) AS n FROM people WHERE age > 30 GROUP BY id % 3 HAVING count(*) FILTER (WHERE weight > 90) > 9;
+--! case: GROUP BY ALL does not group by what FILTER has in HAVING
+SELECT sex, count(*) AS n FROM people WHERE age > 30 GROUP BY ALL HAVING count(*) FILTER (WHERE weight > 90) > 9;
+--! case: the spread of a subquery alone
+SELECT stddev((SELECT max(x) FROM plain)) AS s, var_pop((SELECT max(x) FROM plain WHERE x < people.id % 9)) AS v FROM people WHERE age > 30;

@@ -90,7 +90,7 @@ SELECT max(COLUMNS('a.*')) FROM people;
 --! error: Unsupported:
 --! case: whole rows
 SELECT max(people) FROM people;
---! error: people (line 1, column 12)
+--! error: Unsupported: people (line 1, column 12)
 --! case: rows ordered by the position of a perturbed column
 SELECT id, age FROM people ORDER BY 2;
 --! error: Unsupported: 2 (line 1, column 37): rows cannot be put in order
@@ -202,3 +202,15 @@ SELECT sex, (SELECT count(*) FROM people AS q WHERE q.sex = p.sex AND age > 30) 
 --! case: a perturbed column of the query around in an exact subquery on a release
 SELECT count(*) FROM people AS p WHERE EXISTS (SELECT 1 FROM people AS q WHERE q.id = p.age);
 --! error: Unsupported: p.age (line 1, column 87): inside this subquery it may mean the perturbed column
+--! case: rows that unnest makes of perturbed ones
+--! error: Unsupported: SELECT "id", "age", unnest([1, 2]) AS u FROM people (line 1, column 30): it hands rows of a release on to a larger query
+SELECT count(*) FROM (SELECT id, age, unnest([1, 2]) AS u FROM people) WHERE age > 30;
+--! case: an aggregate that the parser does not know as one, in a subquery
+--! error: Unsupported: mad(id) (line 1, column 30): this aggregate, or macro, is not one that can be reconstructed.
+SELECT count(*) FROM (SELECT mad(id) AS m FROM people);
+--! case: a function in FROM of columns beside it
+--! error: Unsupported: range(0, id) AS t(u) (line 1, column 30): beside a release, a function in FROM cannot take columns
+SELECT count(*) FROM people, range(id) AS t(u) WHERE age > 30;
+--! case: the average of dates
+--! error: a value of type DATE is no number: it is not summed or averaged.
+SELECT avg(birth) FROM people;

@@ -123,3 +123,9 @@ SELECT sum(weight + (SELECT max(x) FROM plain)) AS s FROM people WHERE age > 40;
 --! case: an exact subquery on a release for each row around it
 SELECT zone, (SELECT count(*) FROM people AS p WHERE p.region = d.region) AS n FROM regions AS d WHERE EXISTS (SELECT 1 FROM people AS q WHERE q.region = d.region) ORDER BY zone, n;
 --! untouched
+--! case: a subquery that makes two rows of one is not taken for its rows
+SELECT count(*) AS n, count(u) AS m FROM (SELECT id, unnest([region, sex]) AS u FROM people) AS q WHERE id > 20;
+--! case: likewise, in WITH and by other names for it
+WITH q AS (SELECT unlist([1, 2]) AS u, id FROM people), r AS (SELECT generate_subscripts([region, sex], 1) AS s FROM people) SELECT (SELECT count(*) FROM q) AS n, (SELECT count(*) FROM r) AS m;
+--! case: likewise, over a join
+SELECT count(*) AS n FROM (SELECT regions.factor, regexp_split_to_table('a b', ' ') AS u FROM people JOIN regions USING (region)) AS q;

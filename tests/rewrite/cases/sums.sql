@@ -133,3 +133,5 @@ SELECT region FROM people GROUP BY region HAVING avg(age) > 20 ORDER BY region;
 SELECT sum(age) AS a, avg(age) AS b FROM people WHERE sex = 'X';
 --! case: a sum under a condition that nobody can meet
 SELECT sum(hours) AS a FROM people WHERE age > 1000;
+--! case: the spread of what is one number on the whole domain
+SELECT stddev(CASE WHEN age > 30 THEN 1234567.1 ELSE 1234567.1 END) AS s, var_pop(age * 0 + 1e9) AS v FROM people;

@@ -19,7 +19,7 @@ FROM (
         FROM (
           SELECT
             "north"."age" AS "age"
-          FROM north.north
+          FROM "north".north
         ) AS "u"
       ) AS ppdm_rows
     ) AS ppdm_scan
@@ -36,7 +36,7 @@ FROM (
         FROM (
           SELECT
             "south"."years" AS "years"
-          FROM south.south
+          FROM "south".south
         ) AS "u"
       ) AS ppdm_rows
     ) AS ppdm_scan
