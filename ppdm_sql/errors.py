@@ -19,6 +19,7 @@
     ├── RareValues                  a release holds values that hardly anybody has
     ├── OtherRows                   positions may name other rows than in an earlier release of the same key
     ├── Waiting                     another publication is at work in the same place
+    ├── AnswersDropped              stored answers to a release that gave way to another are dropped with it
     └── NotConfirmed                a release is in place, and its ledger counts it without knowing that
 
 No message ever holds a key or a value of an original row: a row is named by its position, a value by its rule.
@@ -95,6 +96,10 @@ class OtherRows(PpdmWarning):
 
 class Waiting(PpdmWarning):
     """Another publication is at work in the same place, and this one begins when it has ended."""
+
+
+class AnswersDropped(PpdmWarning):
+    """Stored answers to a release that gave way to another are dropped with it."""
 
 
 class NotConfirmed(PpdmWarning):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import duckdb
@@ -16,6 +17,7 @@ from ppdm_sql.policy import Manifest
 from ppdm_sql.publishing.names import nearest
 from ppdm_sql.publishing.originals import reads_elsewhere
 from ppdm_sql.publishing.statements import Kind
+from ppdm_sql.publishing.stored_answers import answers_to, dropping, warn_of_dropped
 
 Result = TypeVar("Result")
 
@@ -130,8 +132,17 @@ def drop_release(con: duckdb.DuckDBPyConnection, place: Place, kind: Kind, *, if
     if there.kind is not None and there.kind != kind:
         raise TargetError(f"{place.name!r} is a perturbed {there.kind}: say DROP PERTURBED {there.kind.upper()}.")
     with transaction(con):
+        drop_answers(con, place)
         changing(place, lambda: con.execute(f"DROP {kind.upper()} IF EXISTS {place.sql}"))
         changing(place, lambda: con.execute(f"DROP MACRO IF EXISTS {place.macro}"))
+
+
+def drop_answers(con: duckdb.DuckDBPyConnection, place: Place) -> None:
+    """Drop the stored answers to a release that is dropped, or gives way to another."""
+    views = answers_to(con, place.database, place.name)
+    for statement in dropping(place.database, views):
+        changing(place, partial(con.execute, statement))
+    warn_of_dropped(f"database {place.database!r}", place.name, views)
 
 
 def in_transaction(con: duckdb.DuckDBPyConnection) -> bool:

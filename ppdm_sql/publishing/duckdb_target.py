@@ -14,6 +14,7 @@ from ppdm_sql.errors import ReleaseError, TargetError
 from ppdm_sql.policy import Manifest
 from ppdm_sql.publishing.layout import Layout
 from ppdm_sql.publishing.pipeline import Batches
+from ppdm_sql.publishing.stored_answers import View, answers_to, dropping, warn_of_dropped
 from ppdm_sql.publishing.targets import Writer
 from ppdm_sql.publishing.writer.duckdb_file import DATABASE
 from ppdm_sql.publishing.writer.process import WriterProcess
@@ -29,10 +30,11 @@ _STORED = frozenset({
 
 @dataclass(frozen=True)
 class Present:
-    """What an existing target holds."""
+    """What an existing target holds; `answers` are the views of answers to the release that gives way."""
 
     tables: tuple[str, ...] = ()
     views: tuple[str, ...] = ()
+    answers: tuple[View, ...] = ()
 
 
 class DuckdbWriter(Writer):
@@ -43,7 +45,7 @@ class DuckdbWriter(Writer):
     ) -> None:
         self._where = f"target {str(target)!r}"
         self._place = Place(DATABASE, "main", table)
-        present = _present(target, self._where)
+        present = _present(target, self._where, table)
         again = [name for name in present.tables if name.casefold() == table.casefold()]
         if again and not replace:
             raise TargetError(
@@ -52,6 +54,7 @@ class DuckdbWriter(Writer):
             )
         if table.casefold() in (name.casefold() for name in present.views):
             raise TargetError(f"{self._where} has a view {table!r}: name the table otherwise, or drop the view.")
+        self._answers = present.answers if again else ()
         others = len(present.tables) + len(present.views) - len(again)
         # What is dropped stays in the file's free blocks, so an old table must not be in what is renamed.
         self._compact = bool(again) and others > 0
@@ -79,7 +82,8 @@ class DuckdbWriter(Writer):
 
     def finish(self, manifest: Manifest) -> Path:
         """Manifest in, file closed; nothing is left in a log beside it."""
-        statements = list(self._place.described(manifest))
+        statements = [*dropping(DATABASE, self._answers), *self._place.described(manifest)]
+        warn_of_dropped(self._where, self._place.name, self._answers)
         return Path(self._process.ask("finish", statements=statements, compact=self._compact))
 
     def abandon(self) -> None:
@@ -91,7 +95,7 @@ class DuckdbWriter(Writer):
         self._process.close()
 
 
-def _present(target: Path, where: str) -> Present:
+def _present(target: Path, where: str, table: str) -> Present:
     """What is at the target; TargetError where that is no release."""
     if not target.exists() or target.stat().st_size == 0:
         return Present()
@@ -105,6 +109,7 @@ def _present(target: Path, where: str) -> Present:
                 "SELECT schema_name, view_name, TRUE FROM duckdb_views() "
                 "WHERE database_name = 'present' AND NOT internal"
             ).fetchall()
+            answers = tuple(answers_to(looking, "present", table))
             released = {(place.stored_schema, place.name.casefold()) for place, _ in stored_manifests(looking)}
     except ReleaseError as error:
         raise TargetError(f"{where}: {error} Name a file that does not exist yet.") from None
@@ -118,5 +123,5 @@ def _present(target: Path, where: str) -> Present:
                 f"{where} is a database that is not a release: a release must not travel with other data. Name a file "
                 "that does not exist yet."
             )
-        return Present(tuple(name for _, name in tables), tuple(name for _, name, view in found if view))
+        return Present(tuple(name for _, name in tables), tuple(name for _, name, view in found if view), answers)
     raise TargetError(f"{where} exists and is no DuckDB file that can be opened ({reason}). Name another file.")

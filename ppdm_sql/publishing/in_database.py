@@ -19,6 +19,7 @@ from ppdm_sql.publishing.database import (
     changing,
     check_free,
     check_holds_original,
+    drop_answers,
     make_schema,
     transaction,
     write_manifest,
@@ -60,6 +61,7 @@ def _create(con: duckdb.DuckDBPyConnection, place: Place, perturbed: Perturbed, 
     columns = [(column.name, column.type) for column in perturbed.layout.columns]
     query = released_rows(columns, perturbed.layout.order.sent_names)
     make_schema(con, place)
+    drop_answers(con, place)
     con.register(STREAM, pa.ipc.open_stream(waiting))
     try:
         con.execute(f"CREATE OR REPLACE TABLE {place.sql} AS {query}")

@@ -31,6 +31,7 @@ from ppdm_sql.publishing.column import Column
 from ppdm_sql.publishing.database import (
     changing,
     check_free,
+    drop_answers,
     in_transaction,
     make_schema,
     transaction,
@@ -170,6 +171,7 @@ def _create(
         else:
             selected.append(f"{called[column.name]}({name}, {identity}) AS {name}")
     make_schema(con, place)
+    drop_answers(con, place)
     # A line break, for the query may end with a comment.
     con.execute(f"CREATE OR REPLACE VIEW {place.sql} AS SELECT {', '.join(selected)} FROM (\n{query}\n)")
     write_manifest(con, place, replace(perturbed.manifest, view=perturbed.identity), "view")
