@@ -74,7 +74,7 @@ def tables(folder: Path, name: str, column: str) -> dict[str, np.ndarray]:
     with duckdb.connect(str(folder / f"{name}.duckdb"), read_only=True) as con:
         rows = con.execute(
             f"SELECT o.region, o.{column}, p.{column}, count(*) FROM '{folder}/people.parquet' AS o "
-            f"JOIN people AS p USING (id) GROUP BY ALL"
+            f"JOIN perturbed.people AS p USING (id) GROUP BY ALL"
         ).fetchall()
     place = {value: i for i, value in enumerate(values_of(column))}
     found = {region: np.zeros((len(place), len(place))) for region in ("town", "land")}
@@ -161,7 +161,7 @@ def test_a_promise_for_the_whole_row_holds_for_properties_of_several_columns(fol
     with duckdb.connect(str(release), read_only=True) as con:
         for *both, count in con.execute(
             f"SELECT o.occupation, o.sick, p.occupation, p.sick, count(*) FROM '{folder}/people.parquet' AS o "
-            "JOIN people AS p USING (id) GROUP BY ALL"
+            "JOIN perturbed.people AS p USING (id) GROUP BY ALL"
         ).fetchall():
             counts[states.index(tuple(both[:2])), states.index(tuple(both[2:]))] += count
     sets = np.array(list(itertools.product((0.0, 1.0), repeat=len(states))))[1:-1]
