@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sqlglot.errors import SqlglotError
+
 from ppdm_sql.engines.embedded import EmbeddedEngine
 from ppdm_sql.errors import QueryError, Unsupported
 from ppdm_sql.rewrite.parse import Parameters
@@ -38,4 +40,10 @@ def compile_statement(engine: EmbeddedEngine, session: Session, sql: str, parame
     if statement.tree is None:
         raise QueryError("only queries on perturbed columns of a release are compiled; this one runs as it is.")
     tree = statement.tree if dialect == engine.dialect else shown(statement.tree)  # another engine has its own schemas
-    return tree.sql(dialect=dialect, pretty=True)
+    try:
+        return tree.sql(dialect=dialect, pretty=True)
+    except (SqlglotError, ValueError):  # which its generators raise where a dialect has no words for something
+        raise Unsupported(
+            f"Unsupported: something in this query cannot be said in the dialect {dialect!r}. Run the query with "
+            "ppdm_sql, or write it without indexes and maps."
+        ) from None

@@ -324,3 +324,18 @@ def test_corrected_products_have_the_originals_expectation(power):
 def test_steps_are_decimals_and_exact():
     column = policy_noise.NoisyColumn("x", None, 1.0, Decimal("0.25"), "error", columns=("x",), weights=(1.0,))
     assert column.units == (25, 2)
+
+
+def test_noise_that_is_next_to_nothing_beside_the_range_is_refused(tmp_path):
+    """Chances of every interval in every bin would fill memory; sums are answered all the same."""
+    wage = np.r_[np.arange(1_000) % 50, 4e6]
+    table = pa.table({"id": np.arange(len(wage)), "wage": wage})
+    rules = {"mechanism": "gaussian", "noise": 0.5, "deviation": 10, "step": 0.01}
+    declared = {"table": "t", "identity": ["id"], "columns": {"wage": rules}}
+    ppdm_sql.publish(table, declared, to=tmp_path / "r.duckdb", key=bytes(range(32)), progress=False)
+    query = "SELECT count(*) FROM t WHERE wage > 30"
+    with ppdm_sql.connect(tmp_path / "r.duckdb") as con:
+        for ask in (con.explain, con.execute):
+            with pytest.raises(Unsupported, match=r"so small beside how far its numbers reach .* Ask for sums"):
+                ask(query)
+        assert con.execute("SELECT sum(wage) FROM t").fetchone()[0] == pytest.approx(wage.sum(), abs=2_000)

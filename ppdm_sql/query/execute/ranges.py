@@ -46,6 +46,9 @@ from ppdm_sql.rewrite.states import GROUP, ROWS, axes_of_answer, cell_number, gr
 
 Array = npt.NDArray[np.float64]
 
+MAX_CHANCES = 2**24
+"""Intervals times bins, whose chances are all in memory."""
+
 MAX_FITS = 2_000
 """Groups, times the exact conditions that are told apart, beyond which deconvolution would take too long."""
 
@@ -82,9 +85,7 @@ def layout_of(axis: PlannedAxis) -> Layout:
 
 def range_scan(plan: Plan) -> exp.Select:
     """The statement that counts noisy numbers by interval, in every group and exact cell."""
-    axis = plan.noisy_axis
-    assert axis is not None
-    layout = layout_of(plan.axes[axis])
+    layout = _layout(plan)
     column = exp.column(exp.to_identifier(layout.column.name, quoted=True))
     offset = exp.Paren(this=exp.Sub(this=column, expression=number(layout.origin)))
     interval = exp.cast(exp.Floor(this=exp.Div(this=offset, expression=number(layout.width))), "BIGINT")
@@ -109,6 +110,7 @@ class Ranges:
     def statements(self, plan: Plan) -> list[exp.Expr]:
         """The count of noisy numbers, where no range is too narrow."""
         check_widths(plan)
+        _check_fineness(_layout(plan))
         return [range_scan(plan)]
 
     def run(self, engine: Engine, plan: Plan) -> pa.Table:
@@ -121,11 +123,12 @@ def _reconstructed(engine: Engine, plan: Plan) -> pa.Table:
     axis = plan.noisy_axis
     assert axis is not None
     check_widths(plan)
+    layout = _layout(plan)
+    _check_fineness(layout)
     groups = engine.table(group_statement(plan))
     exact = _exact_axes(plan)
     states = math.prod(len(plan.axes[i].cells) for i in exact)
     _check_size(plan, groups.num_rows * states)
-    layout = layout_of(plan.axes[axis])
     seen, nulls = _observed(engine.table(range_scan(plan)), plan, layout, groups.num_rows)
     outcomes = _outcomes(plan, plan.axes[axis])
     asked = sorted(plan.query.answered)
@@ -146,6 +149,23 @@ def _reconstructed(engine: Engine, plan: Plan) -> pa.Table:
     if plan.query.squares:
         results |= _covariances(plan, fit, matrix, layout, {i: t[:, :, of_bin] for i, t in wanted.items()}, x.shape)
     return _table(plan, groups, outcomes, results)
+
+
+def _layout(plan: Plan) -> Layout:
+    axis = plan.noisy_axis
+    assert axis is not None
+    return layout_of(plan.axes[axis])
+
+
+def _check_fineness(layout: Layout) -> None:
+    """Refuse what would fill memory: noise that is very small beside how far the column's numbers reach."""
+    bins = len(layout.bins.edges) - 1
+    if layout.intervals * bins > MAX_CHANCES:
+        raise Unsupported(
+            f"Unsupported: ranges of {layout.column.name}, whose noise is so small beside how far its numbers reach "
+            f"that they would be counted in {layout.intervals:,} intervals, for {bins:,} bins; at most {MAX_CHANCES:,} "
+            "of both together are looked at. Ask for sums and averages of it."
+        )
 
 
 def _exact_axes(plan: Plan) -> tuple[int, ...]:
