@@ -64,8 +64,10 @@ WAYS = [
     "SELECT avg(age) FROM '{folder}/r0.parquet'",
     "SELECT avg(age) FROM read_parquet('{folder}/r0.parq' || 'uet')",
     "SELECT avg(age) FROM read_parquet(['{folder}/r0.parquet'])",
-    "SELECT a FROM (SELECT 7, MAP {#1: 2}, (SELECT avg(age) FROM r.perturbed.people) AS a, 1 IN -- #}\n (1))",
-    "SELECT a FROM (SELECT 7, MAP {#1: 2}, (SELECT avg(age) FROM '{folder}/r0.parquet') AS a, 1 IN -- #}\n (1))",
+    "SELECT a FROM (SELECT 7, MAP {#1: 2}, (SELECT avg(age) FROM r.perturbed.people) AS a, "
+    "1 IN -- #}\n (1, 2) FROM range(1))",
+    "SELECT a FROM (SELECT 7, MAP {#1: 2}, (SELECT avg(age) FROM '{folder}/r0.parquet') AS a, "
+    "1 IN -- #}\n (1, 2) FROM range(1))",
     "SELECT age.max() FROM people",
     "SELECT (age).kurtosis() FROM people",
     "SELECT max(age) FROM people",
