@@ -19,7 +19,7 @@ check: .venv/installed
 	$(BIN)/lint-imports
 
 test: check
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 bench: .venv/installed
 	$(BIN)/python -m benchmarks
