@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, TypeVar
 from weakref import WeakSet
@@ -216,7 +217,8 @@ class Connection(Results, Released):
         """Stop what runs here and on cursors made from here, from another thread."""
         self._clock.interrupt()
         for cursor in list(self._cursors):
-            cursor.interrupt()
+            with suppress(duckdb.ConnectionException):  # it was closed meanwhile, by the thread that used it
+                cursor.interrupt()
 
     def cursor(self) -> Connection:
         """A second connection to the same database, with results and settings of its own."""

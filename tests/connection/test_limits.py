@@ -265,3 +265,12 @@ def test_statements_end_where_a_profiler_watches_after_a_stop(hasty, monkeypatch
         assert hasty.execute(ESTIMATE).fetchone()
     finally:
         profile.disable()
+
+
+def test_interrupt_passes_over_cursors_that_are_closed():
+    with ppdm_sql.connect() as con:
+        cursor = con.cursor()
+        cursor.close()
+        con.interrupt()
+        assert con.execute("SELECT 1").fetchall() == [(1,)]
+        del cursor
