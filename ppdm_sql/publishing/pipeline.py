@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -116,3 +116,16 @@ def _pour(batches: Batches, hose: Hose) -> None:
     for batch in batches:
         hose.put(batch)
     hose.put(None)
+
+
+@contextmanager
+def ahead(batches: Batches) -> Iterator[Batches]:
+    """The batches, each made in another thread while the one before it is used."""
+    hose = Hose()
+    reader = Step(lambda: _pour(batches, hose), hose.shut)
+    try:
+        yield iter(hose)
+    finally:
+        hose.shut()
+        reader.wait()
+        reader.check()

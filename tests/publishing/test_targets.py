@@ -57,6 +57,31 @@ def test_any_table_and_column_name(name, tmp_path):
     assert rows_of(tmp_path / "r.duckdb", name) == rows_of(tmp_path / "r.parquet")
 
 
+def test_parquet_has_dictionaries_where_values_occur_again(tmp_path):
+    rows = 20_000
+    names = pa.array([f"person {i % 50}" for i in range(rows)])
+    source = pa.table(
+        {
+            "id": range(rows),
+            "age": [i % 74 for i in range(rows)],
+            "a.b": [i / 3 for i in range(rows)],
+            "name": names,
+            "tags": [["x", "y"]] * rows,
+        }
+    )
+    policy = {
+        "table": "t",
+        "columns": {"age": {"mechanism": "uniform", "domain": {"min": 0, "max": 73}, "retain": 0.5}},
+    }
+    publish(source, policy, to=tmp_path / "r.parquet", key=KEY)
+    group = pq.read_metadata(tmp_path / "r.parquet").row_group(0)
+    columns = {group.column(i).path_in_schema: group.column(i).has_dictionary_page for i in range(group.num_columns)}
+    assert columns == {"id": False, "age": True, "a.b": False, "name": True, "tags.list.element": True}
+    with duckdb.connect() as con:
+        query = f"SELECT count(DISTINCT id), sum(\"a.b\"), count(DISTINCT name) FROM '{tmp_path / 'r.parquet'}'"
+        assert con.sql(query).fetchall()[0] == (rows, pytest.approx(sum(i / 3 for i in range(rows))), 50)
+
+
 @pytest.mark.parametrize("ending", ["duckdb", "db", "ddb", "DUCKDB"])
 def test_endings(ending, table, tmp_path):
     publish(table, POLICY, to=tmp_path / f"r.{ending}", key=KEY)

@@ -7,20 +7,25 @@ from contextlib import suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ppdm_sql.engines.quoting import quote_text
 from ppdm_sql.engines.seal import RELEASE_KEY, seal
 from ppdm_sql.publishing.memory import bounded
 from ppdm_sql.publishing.names import quote_path
+from ppdm_sql.publishing.pipeline import Batches, ahead
 from ppdm_sql.publishing.writer.ordering import STREAM
 from ppdm_sql.publishing.writing import writing
 
 ROWS_A_GROUP = 262_144
 """Rows of a row group: enough for good compression, few enough for readers on many cores."""
+ROWS_A_NUMBER = 8
+"""A dictionary of numbers is worth its time where each is seen at least so often; it is half of what writing costs."""
 
 
 class ParquetFile:
@@ -50,7 +55,7 @@ class ParquetFile:
         if order:
             self._write_sorted(stream, order)
         else:
-            self._write(stream)
+            self._write(stream.schema, iter(stream))
 
     def write_rest(self, stream: pa.RecordBatchReader, order: Sequence[str]) -> None:
         """Sort what was written with what comes now, into a new file."""
@@ -70,11 +75,16 @@ class ParquetFile:
             with suppress(OSError, pa.ArrowException):
                 self._writer.close()
 
-    def _write(self, stream: pa.RecordBatchReader) -> None:
-        released = self._released(stream.schema)
-        options = {"compression": self._compression, "write_page_checksum": True}
+    def _write(self, schema: pa.Schema, batches: Batches) -> None:
+        released = self._released(schema)
+        first = next(batches, None)
+        options = {
+            "compression": self._compression,
+            "write_page_checksum": True,
+            "use_dictionary": _with_dictionary(released, first),
+        }
         self._writer = writing(self._where, lambda: pq.ParquetWriter(self._aside, released, **options))
-        for batch in stream:
+        for batch in chain([] if first is None else [first], batches):
             writing(self._where, partial(self._write_batch, batch, released))
 
     def _write_sorted(self, stream: pa.RecordBatchReader, order: Sequence[str]) -> None:
@@ -87,7 +97,8 @@ class ParquetFile:
             sorting.register(STREAM, stream)
             query = f"SELECT {', '.join(columns)} FROM {STREAM} ORDER BY {', '.join(order)}"
             rows = writing(self._where, lambda: sorting.sql(query).to_arrow_reader(ROWS_A_GROUP))
-            self._write(pa.RecordBatchReader.from_batches(schema, (batch.cast(schema) for batch in rows)))
+            with ahead(batch.cast(schema) for batch in rows) as batches:
+                self._write(schema, batches)
 
     def _finish(self, metadata: Mapping[str, str]) -> Path:
         assert self._writer is not None
@@ -104,6 +115,25 @@ class ParquetFile:
     def _released(self, schema: pa.Schema) -> pa.Schema:
         kinds = (pa.uuid() if i in self._uuids else field.type for i, field in enumerate(schema))
         return pa.schema(list(zip(self._names, kinds, strict=True)), {RELEASE_KEY: "perturbed by ppdm_sql"})
+
+
+def _with_dictionary(schema: pa.Schema, first: pa.RecordBatch | None) -> list[str]:
+    """The paths of the columns that a dictionary makes smaller: all but numbers that seldom occur twice.
+
+    Whether they do is read off the first rows of the release.
+    """
+    empty = pa.BufferOutputStream()
+    pq.write_table(schema.empty_table(), empty)
+    leaves: Any = pq.ParquetFile(pa.BufferReader(empty.getvalue())).schema
+    arrays = [] if first is None else first.columns
+    seldom = {field.name for field, array in zip(schema, arrays, strict=False) if _differ(array)}
+    return [path for i in range(len(leaves)) if (path := leaves.column(i).path) not in seldom]
+
+
+def _differ(array: pa.Array) -> bool:
+    kind = array.type
+    numbers = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_temporal(kind)
+    return numbers and not pa.types.is_interval(kind) and ROWS_A_NUMBER * pc.count_distinct(array).as_py() > len(array)
 
 
 def _read_again(path: Path, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
