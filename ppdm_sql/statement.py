@@ -23,7 +23,7 @@ from ppdm_sql.rewrite.grouping_sets import each_set
 from ppdm_sql.rewrite.inline import Tables, inline
 from ppdm_sql.rewrite.item_groups import check_grouped, group_items
 from ppdm_sql.rewrite.macros import write_out
-from ppdm_sql.rewrite.names import ANSWERED, refuse_correlated
+from ppdm_sql.rewrite.names import ANSWERED, note_written, refuse_correlated
 from ppdm_sql.rewrite.parse import Parameters, bind_parameters, known_parameters, number_placeholders, parse
 from ppdm_sql.rewrite.passes import AGGREGATE, UNDERSTAND, run
 from ppdm_sql.rewrite.plan import Plan, make_plan
@@ -123,6 +123,7 @@ class _Rewriting:
         before = tree
         tree = name_files(self.session.located(self.engine.con, tree), self.engine.is_called)
         aggregates = self.session.catalog(self.engine.con).aggregates
+        note_written(self.as_is.sql, tree)
         tables = Tables(self.is_release, self.definition, self.columns_of, self.names_of, aggregates)
         tree = inline(self.as_is.sql, tree, tables)
         for select in self.readers(tree):

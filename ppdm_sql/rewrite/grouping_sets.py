@@ -25,12 +25,12 @@ MAX_SETS = 128
 CALLS = (exp.Grouping, exp.GroupingId)
 
 
-def sets_of(query: Query, items: Iterable[exp.Expr]) -> list[list[exp.Expr]]:
+def sets_of(sql: str, items: Iterable[exp.Expr]) -> list[list[exp.Expr]]:
     """The sets that the items of GROUP BY stand for: several items combine, each with each.
 
     >>> import sqlglot
     >>> group = sqlglot.parse_one("SELECT 1 FROM t GROUP BY a, ROLLUP (b, c)", dialect="duckdb").args["group"]
-    >>> [[key.name for key in keys] for keys in sets_of(Query("", None, None, None), group.expressions)]
+    >>> [[key.name for key in keys] for keys in sets_of("", group.expressions)]
     [['a', 'b', 'c'], ['a', 'b'], ['a']]
     """
     combined: list[list[exp.Expr]] = [[]]
@@ -38,7 +38,7 @@ def sets_of(query: Query, items: Iterable[exp.Expr]) -> list[list[exp.Expr]]:
         further = list(itertools.islice(_sets(item), MAX_SETS + 1))
         if len(combined) * len(further) > MAX_SETS:
             why = f"it asks for more than {MAX_SETS} groupings, and each is reconstructed by itself."
-            refuse(query.sql, item, why, "Ask for fewer at a time.")
+            refuse(sql, item, why, "Ask for fewer at a time.")
         combined = [[*one, *other] for one in combined for other in further]
     return combined
 

@@ -22,6 +22,9 @@ ANSWERED = "ppdm_answered"
 CONSTANT = "ppdm_constant"
 """Marks a number that stands for an alias, with its type: without, GROUP BY would read it as a position."""
 
+WRITTEN = "ppdm_written"
+"""Has, at a GROUP BY, the keys of its grouping sets as they were written."""
+
 AROUND = "ppdm_around"
 """Marks a column of a query around the one that names it."""
 
@@ -200,12 +203,21 @@ def _unknown(query: Query, column: exp.Column) -> None:
     misread(query.sql, column, f"{query.table.alias_or_name} has no such column. {hint}")
 
 
+def note_written(sql: str, tree: exp.Expr) -> None:
+    """Remember how the keys of each grouping set are written, before a subquery's columns take the place of names."""
+    for group in tree.find_all(exp.Group):
+        if any(isinstance(item, exp.GroupingSets | exp.Rollup | exp.Cube) for item in group.expressions):
+            sets = sets_of(sql, group.expressions)
+            group.meta[WRITTEN] = [[_as_written(item) for item in items] for items in sets]
+
+
 def _written(query: Query) -> list[list[str]]:
     """The keys of each grouping set as they are written, before names are resolved."""
     group = query.tree.args.get("group")
     if group is None or group.args.get("all"):
         return []
-    return [[_as_written(item) for item in items] for items in sets_of(query, group.expressions)]
+    noted: list[list[str]] | None = group.meta.get(WRITTEN)
+    return noted or [[_as_written(item) for item in items] for items in sets_of(query.sql, group.expressions)]
 
 
 def _as_written(item: exp.Expr) -> str:
@@ -229,7 +241,7 @@ def _grouped(query: Query, group: exp.Expr | None, written: Sequence[Sequence[st
             if not any(item.find_all(exp.AggFunc, exp.Window, exp.Query))
         ]
         return replace(query, keys=tuple(keys))
-    found = zip(sets_of(query, group.expressions), written, strict=True)
+    found = zip(sets_of(query.sql, group.expressions), written, strict=True)
     sets = [[_position(query, *pair) for pair in zip(items, texts, strict=True)] for items, texts in found]
     if len(sets) == 1:
         return replace(query, keys=tuple(sets[0]))

@@ -65,6 +65,12 @@ SELECT wage > 200 AS much, sum(wage) AS s FROM people GROUP BY ROLLUP (much) ORD
 --! case: one column named in two ways
 SELECT sex, sum(age) AS n FROM people GROUP BY ROLLUP (sex, people.sex);
 --! error: Unsupported: "sex" (line 1, column 68): GROUP BY names it in two ways, which DuckDB takes for two keys
+--! case: one column of a subquery named in two ways
+SELECT s.v, sum(age) AS n FROM (SELECT sex AS v, age FROM people) AS s GROUP BY ROLLUP ((v), (s.v));
+--! error: Unsupported: "sex" (line 1, column 40): GROUP BY names it in two ways, which DuckDB takes for two keys
+--! case: two columns of a subquery that are one of the release
+SELECT v, w, sum(age) AS n FROM (SELECT sex AS v, sex AS w, age FROM people) GROUP BY ROLLUP (v, w);
+--! error: Unsupported: "sex" (line 1, column 51): GROUP BY names it in two ways, which DuckDB takes for two keys
 --! case: one column by its name and by its place
 SELECT sex, sum(age) AS n FROM people GROUP BY ROLLUP (sex, 1);
 --! error: Unsupported: "sex" (line 1, column 8): GROUP BY names it in two ways, which DuckDB takes for two keys
