@@ -37,7 +37,7 @@ from ppdm_sql.rewrite.scan import (
     total,
     typed,
 )
-from ppdm_sql.rewrite.shape import PPDM_FUNCTIONS
+from ppdm_sql.rewrite.shape import PPDM_FUNCTIONS, is_windowed
 from ppdm_sql.rewrite.union_intervals import END
 
 UNGROUPED = "it must appear in GROUP BY, or inside an aggregate."
@@ -115,13 +115,14 @@ class _Outer:
         """The expression with keys and aggregates replaced by the columns that hold them."""
         if isinstance(node, exp.Anonymous) and node.name.lower() in PPDM_FUNCTIONS:
             return self.bound(node)
-        if node.meta.get(ALIAS):
+        counted = isinstance(node, exp.Star) and isinstance(node.parent, exp.Count) and is_windowed(node.parent)
+        if counted or node.meta.get(ALIAS):
             return node.copy()
         plain = bare(node) if isinstance(node, exp.Subquery) else node
         text = "" if isinstance(node, exp.Ordered) else _text(plain)  # ascending, it reads like what it orders by
         if isinstance(node, CALLS):
             return grouping_call(self.query, node)
-        if text in self.query.aggregates:
+        if text in self.query.aggregates and not is_windowed(node):
             return self.query.aggregates[text].copy()
         if text in self.keys:
             return self.key(self.keys[text])

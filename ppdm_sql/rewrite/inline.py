@@ -24,6 +24,9 @@ IsRelease = Callable[[exp.Table], bool]
 Definition = Callable[[exp.Table], exp.Query | None]
 ColumnsOf = Callable[[exp.Table], frozenset[str] | None]
 AGGREGATED = (exp.AggFunc, exp.Filter, exp.Window)
+COLUMN = "ppdm_column"
+"""Marks a name that means the column, though an alias has the name too."""
+
 MAX_VIEWS = 64
 PLAIN_PARTS = ("expressions", "from_", "where", "kind")
 """The parts that a SELECT may have to be taken into the one around it."""
@@ -88,6 +91,18 @@ def _settle_groups(tree: exp.Expr) -> None:
         further = {_text(column): column for column in _having_columns(select) if _text(column) not in known}
         keys = [*(exp.Literal.number(i + 1) for i in named), *(column.copy() for column in further.values())]
         select.set("group", exp.Group(expressions=keys) if keys else None)
+        _settle_having(select)
+
+
+def _settle_having(select: exp.Select) -> None:
+    """Beside GROUP BY ALL, whose keys are not known yet, a name in HAVING is an alias before it is a column."""
+    having, aliases = select.args.get("having"), aliases_of(select)
+    for column in list(_outside(having)) if having is not None else ():
+        if not column.table and column.name.casefold() in aliases:
+            value = exp.Paren(this=aliases[column.name.casefold()].copy())
+            for inner in value.find_all(exp.Column):
+                inner.meta[COLUMN] = True
+            column.replace(value)
 
 
 def _has_column(item: exp.Expr, around: set[int]) -> bool:

@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from ppdm_sql.rewrite.correlated import LOCAL, qualified
 from ppdm_sql.rewrite.grouping_sets import sets_of
+from ppdm_sql.rewrite.inline import COLUMN
 from ppdm_sql.rewrite.parentheses import bare, is_number, settled
 from ppdm_sql.rewrite.query import ALIAS, Query, find_visible, found_column, own_columns
 from ppdm_sql.rewrite.refuse import misread, refuse
@@ -36,7 +37,7 @@ def resolve_names(query: Query) -> Query:
     """Before: `SELECT a.Age > 30 AS old FROM adult a WHERE old`; after: `SELECT "age" > 30 AS old .. WHERE "age" > 30`.
 
     A column wins over an alias, as in DuckDB, except where ORDER BY or DISTINCT ON names it alone, and outside of
-    aggregates in HAVING, where rows are not grouped by the column itself.
+    aggregates in HAVING, where rows are not grouped by the column itself or GROUP BY ALL finds the keys.
     """
     tree = query.tree
     _keep_names(query)
@@ -76,11 +77,14 @@ def _mark_aliases(tree: exp.Select, aliases: Mapping[str, exp.Expr]) -> None:
 
 def _prefer_aliases(query: Query, having: exp.Expr, aliases: Mapping[str, exp.Expr]) -> None:
     """Put what aliases stand for into HAVING."""
-    keys = {bare(key).sql(dialect="duckdb") for key in query.keys}
+    group = query.tree.args.get("group")
+    by_all = group is not None and group.args.get("all")
+    keys = set() if by_all else {bare(key).sql(dialect="duckdb") for key in query.keys}
     for column in list(own_columns(having)):
         name = column.name.casefold()
         if (
             column.table
+            or column.meta.get(COLUMN)
             or name not in aliases
             or column.find_ancestor(exp.AggFunc, exp.Filter, exp.Having) is not having
         ):
@@ -119,9 +123,9 @@ def _resolve(query: Query, root: exp.Expr, aliases: Mapping[str, exp.Expr], dept
             if depth > 20:
                 misread(query.sql, column, "this alias refers to itself.")
             value = aliases[name].copy()
-            number = is_number(value) and column.find_ancestor(exp.Group) is not None
-            inner = settled(value) if number else exp.paren(value)
-            inner.meta[CONSTANT] = number
+            clause = column.find_ancestor(exp.Group, exp.Order, exp.Distinct) if is_number(value) else None
+            inner = exp.paren(value) if clause is None else settled(value)
+            inner.meta[CONSTANT] = isinstance(clause, exp.Group)
             _resolve(query, inner, aliases, depth + 1)
             column.replace(inner)
         elif _is_around(query, column):

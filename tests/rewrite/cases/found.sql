@@ -5,7 +5,7 @@ SELECT count(CASE WHEN married THEN 5 END) AS n FROM people;
 --! case: groups that a perturbed condition leaves nobody in are none, where nothing is perturbed
 SELECT CAST(weight / 50 AS INTEGER) AS w, count(*) AS n FROM people WHERE age > 85 AND hours < 10 GROUP BY w ORDER BY w;
 --! case: the number of groups
-SELECT count(*) AS n FROM (SELECT id % 3000 AS k, count(*) AS n FROM people WHERE age > 70 GROUP BY k) AS g;
+SELECT count(*) AS n, max(n) AS m FROM (SELECT id % 3000 AS k, count(*) FILTER (WHERE age > 70) AS n FROM people GROUP BY k) AS g;
 --! case: a sum of nobody in a group of a perturbed column
 SELECT "Order" AS o, sum(hours) FILTER (WHERE age > 84 AND hours > 30) AS s FROM people GROUP BY o ORDER BY o;
 --! case: COUNT_IF of no row

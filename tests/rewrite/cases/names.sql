@@ -113,3 +113,17 @@ SELECT id % 3 AS weight, count(*) AS n FROM people WHERE age > 30 GROUP BY id % 
 SELECT sex, count(*) AS n FROM people WHERE age > 30 GROUP BY ALL HAVING count(*) FILTER (WHERE weight > 90) > 9;
 --! case: the spread of a subquery alone
 SELECT stddev((SELECT max(x) FROM plain)) AS s, var_pop((SELECT max(x) FROM plain WHERE x < people.id % 9)) AS v FROM people WHERE age > 30;
+--! case: GROUP BY ALL takes a name in HAVING for the alias before the column
+SELECT id % 2 AS id, count(*) AS n FROM people WHERE age > 30 GROUP BY ALL HAVING id = 1 AND people.id < 60 ORDER BY n;
+--! case: GROUP BY ALL takes a name in HAVING for the alias, where no perturbed column takes part
+SELECT id % 2 AS id, count(*) AS n FROM (SELECT id % 20 AS id FROM people) AS t GROUP BY ALL HAVING id = 1 ORDER BY n;
+--! case: GROUP BY ALL takes a name in HAVING for the aggregate of the alias
+SELECT m AS n, sum(m) AS weight FROM (SELECT id % 7 AS m, weight, age FROM people) AS t WHERE age > 30 GROUP BY ALL HAVING weight > 400 ORDER BY n;
+--! case: GROUP BY ALL takes a name in HAVING for the alias of the perturbed column's sum
+SELECT age AS n, sum(age) AS age FROM people GROUP BY ALL HAVING age > 500 ORDER BY n;
+--! case: a constant's alias under a minus in ORDER BY is no position
+SELECT 2 AS z, sex, count(*) AS n FROM people WHERE age > 30 GROUP BY z, sex ORDER BY - z DESC, sex;
+--! case: a constant's alias under a minus in DISTINCT ON is no position
+SELECT DISTINCT ON (- z, sex) 2 AS z, sex, count(*) AS n FROM people WHERE age > 30 GROUP BY sex;
+--! case: a window that counts groups, beside the count of rows and in ORDER BY
+SELECT region, count(*) FILTER (WHERE age > 30) AS n, count(*) AS m, count(*) OVER () AS w, sum(weight) OVER (ORDER BY region) AS s FROM people GROUP BY region, weight ORDER BY count(*) OVER (ORDER BY region, weight), region;

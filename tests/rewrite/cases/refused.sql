@@ -214,3 +214,36 @@ SELECT count(*) FROM people, range(id) AS t(u) WHERE age > 30;
 --! case: the average of dates
 --! error: a value of type DATE is no number: it is not summed or averaged.
 SELECT avg(birth) FROM people;
+--! case: how many groups of a perturbed column there are
+SELECT count(*) FROM (SELECT age FROM people GROUP BY age) AS g;
+--! error: Unsupported: count(*) (line 1, column 8): it depends on how many groups there are, and those of age, which is perturbed, are all of its domain.
+--! case: how many groups have rows that meet a condition on a perturbed column
+SELECT count(*) FROM (SELECT region FROM people WHERE age > 30 GROUP BY region) AS g;
+--! error: Unsupported: count(*) (line 1, column 8): it depends on how many groups there are, and whether anybody is in one depends on age, which is perturbed. Sum what the groups count, or put the condition into FILTER
+--! case: the mean over groups of rows that meet a condition on a perturbed column
+WITH g AS (SELECT region, count(*) AS n FROM people WHERE sex = 'F' AND hours > 30 GROUP BY region) SELECT avg(n) FROM g;
+--! error: Unsupported: avg(n) (line 1, column 108): it depends on how many groups there are, and whether anybody is in one depends on hours
+--! case: groups of a perturbed column counted by a window
+SELECT age, count(*) AS n, count(*) OVER () AS w FROM people GROUP BY age;
+--! error: Unsupported: count(*) (line 1, column 28): it depends on how many groups there are
+--! case: groups under a condition on a perturbed column counted by a window in ORDER BY
+SELECT region, count(*) AS n FROM people WHERE age > 30 GROUP BY region ORDER BY count(*) OVER ();
+--! error: Unsupported: count(*) (line 1, column 82): it depends on how many groups there are
+--! case: values that are among the groups of rows that meet a condition on a perturbed column
+SELECT x FROM plain WHERE x IN (SELECT id FROM people WHERE age > 30 GROUP BY id);
+--! error: Unsupported: x IN (SELECT "id" FROM people WHERE "age" > 30 GROUP BY "id") (line 1, column 27): it depends on how many groups
+--! case: rows without a group of a perturbed column, by ANTI JOIN
+SELECT x FROM plain ANTI JOIN (SELECT age FROM people GROUP BY age) AS g ON g.age = x;
+--! error: Unsupported: ANTI JOIN (SELECT "age" FROM people GROUP BY "age") AS g ON g.age = x (line 1, column 39): it depends on how many groups
+--! case: rows with a group under a condition on a perturbed column, by SEMI JOIN
+SELECT x FROM plain SEMI JOIN (SELECT id FROM people WHERE age > 30 GROUP BY id) AS g ON g.id = x;
+--! error: Unsupported: SEMI JOIN (SELECT "id" FROM people WHERE "age" > 30 GROUP BY "id") AS g ON g.... (line 1, column 39): it depends on how many groups
+--! case: rows without a group of a perturbed column, by EXCEPT
+SELECT x FROM plain EXCEPT SELECT age FROM people GROUP BY age;
+--! error: Unsupported: SELECT x FROM plain EXCEPT SELECT "age" FROM people GROUP BY "age" (line 1, column 8): it depends on how many groups
+--! case: rows with a group of a perturbed column, by INTERSECT
+SELECT x FROM plain INTERSECT SELECT age FROM people GROUP BY age;
+--! error: Unsupported: SELECT x FROM plain INTERSECT SELECT "age" FROM people GROUP BY "age" (line 1, column 8): it depends on how many groups
+--! case: rows without a group of a perturbed column, by an outer join
+SELECT x FROM plain LEFT JOIN (SELECT age FROM people GROUP BY age) AS g ON g.age = x WHERE g.age IS NULL;
+--! error: Unsupported: g.age IS NULL (line 1, column 93): it depends on how many groups there are

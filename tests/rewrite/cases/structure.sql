@@ -77,7 +77,7 @@ WITH p AS (SELECT * FROM people WHERE hours > 30) SELECT (SELECT count(*) FROM p
 --! case: WITH that names another
 WITH p AS (SELECT * FROM people), q AS (SELECT sex, count(*) AS c FROM p WHERE age > 30 GROUP BY sex) SELECT max(c) AS m FROM q;
 --! case: an aggregate of aggregates
-SELECT avg(n) AS mean, max(n) AS most FROM (SELECT region, count(*) AS n FROM people WHERE age > 40 GROUP BY region) AS g;
+SELECT avg(n) AS mean, max(n) AS most FROM (SELECT region, count(*) FILTER (WHERE age > 40) AS n FROM people GROUP BY region) AS g;
 --! case: a scalar subquery
 SELECT count(*) AS n, (SELECT max(x) FROM plain) AS m FROM people WHERE age > 40;
 --! case: a share of the whole by a scalar subquery
