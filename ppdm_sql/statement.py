@@ -17,6 +17,7 @@ from ppdm_sql.joined import Joined
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.policy.small_domains import SmallDomainColumn
 from ppdm_sql.query.execute.answer import GROUPS, Groups, answer, as_one_relation, sized
+from ppdm_sql.rewrite.correlated import LOCAL
 from ppdm_sql.rewrite.file_names import name_files
 from ppdm_sql.rewrite.group_counting import mark_groups, refuse_counted_groups
 from ppdm_sql.rewrite.grouping_sets import each_set
@@ -311,6 +312,8 @@ def _without_perturbed(query: Query, select: exp.Select) -> exp.Select:
     alias = exp.TableAlias(this=exp.to_identifier(source.alias_or_name, quoted=True))
     table = source.copy()
     table.set("alias", None)
+    for column in exact:
+        column.meta[LOCAL] = True
     inner = exp.Select(expressions=exact or [exp.true()], from_=exp.From(this=table))
     source.replace(exp.Subquery(this=inner, alias=alias))
     return select

@@ -128,12 +128,9 @@ class _Outer:
             return self.key(self.keys[text])
         if isinstance(node, exp.Query):
             return self.subquery(node)
-        if isinstance(node, exp.Star) or node.is_star:
-            misread(self.query.sql, node, "a star has no meaning beside aggregates.")
         if isinstance(node, exp.Ordered) and isinstance(node.this, exp.Literal) and node.this.this.isdigit():
             return self.by_position(node)
-        if isinstance(node, exp.Column):
-            misread(self.query.sql, node, UNGROUPED)
+        self.check(node)
         copy = node.copy()
         for name, value in node.args.items():
             if isinstance(value, exp.Expr):
@@ -141,6 +138,17 @@ class _Outer:
             elif isinstance(value, list):
                 copy.set(name, [self.rewrite(v) if isinstance(v, exp.Expr) else v for v in value])
         return copy
+
+    def check(self, node: exp.Expr) -> None:
+        """Refuse what means nothing beside aggregates, and `count(*) // 7`: an estimate is a DOUBLE."""
+        if isinstance(node, exp.Star) or node.is_star:
+            misread(self.query.sql, node, "a star has no meaning beside aggregates.")
+        if isinstance(node, exp.Column):
+            misread(self.query.sql, node, UNGROUPED)
+        whole = node.find_all(exp.Count, exp.CountIf, exp.Sum) if isinstance(node, exp.IntDiv) else ()
+        if any(totals_in(self.query.aggregates.get(_text(call), exp.null())) for call in whole):
+            why = "an estimate has decimals, and // leaves out those of whole numbers only."
+            refuse(self.query.sql, node, why, "Divide by / and put floor(..) around it.")
 
     def subquery(self, node: exp.Expr) -> exp.Expr:
         """A subquery, with the groups' keys in the place of the columns that it has of the query around it."""

@@ -34,16 +34,22 @@ def group_items(query: Query) -> None:
         tree.set("joins", None)
         for column in list(tree.find_all(exp.Column)):
             if column.find_ancestor(exp.Select) is tree and (column.table.casefold(), column.name.casefold()) in named:
-                column.replace(_mark(column, basket))
+                _put(column, _mark(column, basket), column.name)
     for call in list(tree.find_all(exp.Explode)):
         found = _basket(query, call.this) if call.find_ancestor(exp.Select) is tree else None
         if found is not None:
-            call.replace(_mark(call, found))
+            _put(call, _mark(call, found), f"unnest({call.this.name})")
     for count in list(tree.find_all(exp.Count)):
         if is_item(count.this):
             count.set("this", exp.Star())
     if basket is not None or any(is_item(node) for node in tree.find_all(exp.Anonymous)):
         tree.meta[UNNESTED] = True
+
+
+def _put(node: exp.Expr, mark: exp.Expr, name: str) -> None:
+    """Put an item in a node's place; a column of the result keeps the name that it had."""
+    is_result = isinstance(node.parent, exp.Select) and node.arg_key == "expressions"
+    node.replace(exp.alias_(mark, name, quoted=True) if is_result else mark)
 
 
 def check_grouped(query: Query) -> None:

@@ -49,6 +49,8 @@ def parse(sql: str) -> exp.Expr | None:
     tree = trees[0]
     for indexed in tree.find_all(exp.Bracket):
         indexed.set("offset", DuckDB.INDEX_OFFSET)  # or it would be shifted where something else is put before it
+    for comprehension in tree.find_all(exp.Comprehension):
+        _settle_variable(comprehension)
     for call in list(tree.find_all(exp.Anonymous)):
         if call.name.lower() == "mean" and len(call.expressions) == 1:  # DuckDB's other name for AVG
             mean = exp.Avg(this=call.expressions[0])
@@ -57,6 +59,15 @@ def parse(sql: str) -> exp.Expr | None:
         elif call.name.lower() == "count_star" and not call.expressions:  # how DuckDB writes COUNT(*) in a view
             call.replace(exp.Count(this=exp.Star(), big_int=True))
     return tree
+
+
+def _settle_variable(comprehension: exp.Comprehension) -> None:
+    """In `[x + 1 FOR x IN list IF x > 2]` x is no column, like the variable of a lambda."""
+    variable = comprehension.expression.name.casefold()
+    for part in (comprehension.this, comprehension.args.get("condition")):
+        for column in list(part.find_all(exp.Column)) if part is not None else ():
+            if not column.table and column.name.casefold() == variable:
+                column.replace(column.this)
 
 
 def number_placeholders(sql: str) -> str:

@@ -171,7 +171,7 @@ class Query:
         """The names by which columns may be called."""
         if self.visible:
             return self.visible
-        columns = ((c.name, exp.column(exp.to_identifier(c.name, quoted=True))) for c in self.manifest.columns)
+        columns = ((c.name, exp.Column(this=exp.to_identifier(c.name, quoted=True))) for c in self.manifest.columns)
         return tuple(Visible(self.table.alias_or_name, name, value) for name, value in columns)
 
     @property

@@ -106,6 +106,16 @@ def test_groups_of_exact_columns(release, original):
         assert {first[0], second[0]} == {"milk", "bread"} and first[1] > second[1] > 300
 
 
+def test_columns_of_items_are_called_as_duckdb_calls_them(release, original):
+    with ppdm_sql.connect(release()) as con:
+        for sql in (
+            "SELECT item, count(*) FROM shop, unnest(items) AS t(item) GROUP BY item",
+            "SELECT t.item, count(*) AS n FROM shop, unnest(items) AS t(item) GROUP BY t.item",
+            "SELECT unnest(items), count(*) AS n FROM shop GROUP BY 1",
+        ):
+            assert con.sql(sql).columns == original.sql(sql).columns
+
+
 def test_one_rho_for_all_sizes(release, original):
     """Empty baskets add nothing, even where every other size has the same rho."""
     query = "SELECT count(*) FROM shop WHERE list_contains(items, 'milk')"

@@ -247,3 +247,9 @@ SELECT x FROM plain INTERSECT SELECT age FROM people GROUP BY age;
 --! case: rows without a group of a perturbed column, by an outer join
 SELECT x FROM plain LEFT JOIN (SELECT age FROM people GROUP BY age) AS g ON g.age = x WHERE g.age IS NULL;
 --! error: Unsupported: g.age IS NULL (line 1, column 93): it depends on how many groups there are
+--! case: an estimate divided without decimals
+SELECT region, count(*) // 7 AS n FROM people WHERE age > 30 GROUP BY region;
+--! error: Unsupported: count(*) // 7 (line 1, column 16): an estimate has decimals, and // leaves out those of whole numbers only.
+--! case: an estimate divided without decimals in HAVING
+SELECT sex FROM people GROUP BY sex HAVING 1000 // sum(age) > 3;
+--! error: Unsupported: 1000 // sum("age") (line 1, column 44): an estimate has decimals

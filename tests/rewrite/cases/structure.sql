@@ -129,3 +129,9 @@ SELECT count(*) AS n, count(u) AS m FROM (SELECT id, unnest([region, sex]) AS u 
 WITH q AS (SELECT unlist([1, 2]) AS u, id FROM people), r AS (SELECT generate_subscripts([region, sex], 1) AS s FROM people) SELECT (SELECT count(*) FROM q) AS n, (SELECT count(*) FROM r) AS m;
 --! case: likewise, over a join
 SELECT count(*) AS n FROM (SELECT regions.factor, regexp_split_to_table('a b', ' ') AS u FROM people JOIN regions USING (region)) AS q;
+--! case: a mean and an exact count divided without decimals
+SELECT sex, avg(age) // 7 AS a, count(weight) // 7 AS n FROM people GROUP BY sex ORDER BY sex;
+--! case: the variable of a list comprehension is no column
+SELECT sex, count(*) AS n FROM people WHERE list_sum([x + age FOR x IN [1, 3] IF x > 1]) > 33 AND len([age FOR age IN [1, 2]]) = 2 GROUP BY sex ORDER BY sex;
+--! case: an exact subquery on the release itself beside a perturbed condition
+SELECT count(*) AS n FROM people AS p WHERE weight > (SELECT avg(weight) FROM people) AND id % 9 IN (SELECT q.id FROM people AS q WHERE q.weight > 40) AND age > 30;
