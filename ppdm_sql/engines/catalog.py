@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import duckdb
 from sqlglot import exp
 
+from ppdm_sql.engines.functions import read_functions
 from ppdm_sql.engines.parquet_release import parquet_manifest
 from ppdm_sql.engines.quoting import quote_text
 from ppdm_sql.engines.stored import MANIFEST_MACRO, stored_manifests
@@ -103,7 +104,8 @@ class Catalog:
 def read_catalog(con: duckdb.DuckDBPyConnection, extra: Mapping[Name, Manifest]) -> Catalog:
     """Look for manifests in every attached database; `extra` are releases known otherwise (Parquet files)."""
     releases, stored = dict(extra), {}
-    for place, text in stored_manifests(con):
+    functions = read_functions(con)
+    for place, text in stored_manifests(con, functions):
         database, shown, at, table = (
             part.casefold() for part in (place.database, place.schema, place.stored_schema, place.name)
         )
@@ -120,12 +122,8 @@ def read_catalog(con: duckdb.DuckDBPyConnection, extra: Mapping[Name, Manifest])
         for database, schema, name, sql in found
         if name.casefold() not in known
     }
-    macros = con.execute(
-        "SELECT function_name, macro_definition FROM duckdb_functions() "
-        "WHERE NOT internal AND macro_definition IS NOT NULL AND NOT starts_with(lower(function_name), ?)",
-        [MANIFEST_MACRO],
-    ).fetchall()
-    definitions: dict[str, str] = {name.casefold(): sql or "" for name, sql in macros}
+    macros = [one for one in functions if one.is_own_macro and not one.name.lower().startswith(MANIFEST_MACRO)]
+    definitions: dict[str, str] = {one.name.casefold(): one.definition or "" for one in macros}
     for key, sql in views.items():
         definitions[key[2]] = f"{definitions.get(key[2], '')} {_body(sql)}"
     suspects = {name for name, sql in definitions.items() if _reaches_further(con, sql)}
@@ -139,16 +137,13 @@ def read_catalog(con: duckdb.DuckDBPyConnection, extra: Mapping[Name, Manifest])
     folded = {(database.casefold(), schema.casefold(), name.casefold()) for database, schema, name in tables}
     plain = frozenset(key for key in folded if key[2] in names and key not in releases and key not in stored)
     reading = {key: sql for key, sql in views.items() if key[2] in readers}
-    functions = con.execute(
-        "SELECT DISTINCT function_name FROM duckdb_functions() "
-        "WHERE function_type = 'aggregate' OR (NOT internal AND macro_definition IS NOT NULL)"
-    ).fetchall()
     own_macros = {name: macro for name, macro in aggregating_macros().items() if name not in definitions}
-    aggregates = frozenset(name.casefold() for (name,) in functions) | own_macros.keys()
+    aggregating = frozenset(one.name.casefold() for one in functions if one.kind == "aggregate" or one.is_own_macro)
     database, schema = con.execute("SELECT current_database(), current_schema()").fetchall()[0]
     current = (database.casefold(), schema.casefold())
-    drawing = con.execute("SELECT function_name FROM duckdb_functions() WHERE stability = 'VOLATILE'").fetchall()
-    volatile = _readers(definitions, {f"{name}(" for (name,) in drawing}, ()) if definitions else frozenset()
+    drawing = {f"{one.name}(" for one in functions if one.volatile}
+    volatile = _readers(definitions, drawing, ()) if definitions else frozenset()
+    aggregates = aggregating | own_macros.keys()
     return Catalog(releases, stored, readers, reading, plain, current, aggregates, volatile, own_macros)
 
 

@@ -6,11 +6,12 @@ says what it holds. The manifest is a macro, which no listing of tables shows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import duckdb
 
+from ppdm_sql.engines.functions import Function, read_functions
 from ppdm_sql.engines.quoting import quote_name, quote_text
 from ppdm_sql.errors import ReleaseError
 from ppdm_sql.policy.manifest import Manifest
@@ -89,8 +90,13 @@ def shown_schema(schema: str) -> str:
     return "main" if schema.casefold() == PERTURBED else schema[len(PERTURBED) + 1 :]
 
 
-def stored_manifests(con: duckdb.DuckDBPyConnection) -> list[tuple[Place, str]]:
-    """The releases in all databases in sight, with the text of their manifests; nothing of theirs is run."""
+def stored_manifests(
+    con: duckdb.DuckDBPyConnection, functions: Iterable[Function] | None = None
+) -> list[tuple[Place, str]]:
+    """The releases in all databases in sight, with the text of their manifests; nothing of theirs is run.
+
+    `functions` are those of the connection, where they are known already.
+    """
     old = con.execute(
         "SELECT database_name FROM duckdb_columns() WHERE table_name = ? AND column_name = 'manifest'", [OLD_MANIFESTS]
     ).fetchall()
@@ -99,20 +105,25 @@ def stored_manifests(con: duckdb.DuckDBPyConnection) -> list[tuple[Place, str]]:
             f"database {old[0][0]!r} holds a release of an older version, whose rows other clients take for true "
             "ones. Publish it again with this version."
         )
-    rows = con.execute(
-        "SELECT database_name, schema_name, function_name, macro_definition, parameters FROM duckdb_functions() "
-        "WHERE NOT internal AND function_type = 'macro' AND starts_with(lower(function_name), ?) "
-        "AND (lower(schema_name) = ? OR starts_with(lower(schema_name), ? || '_')) ORDER BY ALL",
-        [MANIFEST_MACRO, PERTURBED, PERTURBED],
-    ).fetchall()
+    known = read_functions(con) if functions is None else functions
     found = []
-    for database, schema, name, definition, parameters in rows:
-        place = Place(database, shown_schema(schema), name[len(MANIFEST_MACRO) :])
-        body = definition or ""
-        if parameters or len(body) < 2 or body[0] != "'" or body[-1] != "'":
-            raise ReleaseError(f"the manifest of {place.name!r} in database {database!r} is damaged: it is no text.")
+    for function in sorted(filter(_is_manifest, known), key=lambda one: one[:3]):
+        place = Place(function.database, shown_schema(function.schema), function.name[len(MANIFEST_MACRO) :])
+        body = function.definition or ""
+        if function.parameters or len(body) < 2 or body[0] != "'" or body[-1] != "'":
+            raise ReleaseError(
+                f"the manifest of {place.name!r} in database {place.database!r} is damaged: it is no text."
+            )
         found.append((place, body[1:-1].replace("''", "'")))
     return found
+
+
+def _is_manifest(function: Function) -> bool:
+    schema = function.schema.lower()
+    home = schema == PERTURBED or schema.startswith(f"{PERTURBED}_")
+    return (
+        home and not function.internal and function.kind == "macro" and function.name.lower().startswith(MANIFEST_MACRO)
+    )
 
 
 def _table_comment(manifest: Manifest) -> str:

@@ -44,12 +44,6 @@ _DEFINITIONS = (
     "FROM duckdb_functions() "
     "WHERE NOT internal AND macro_definition IS NOT NULL"
 )
-_STORED = (
-    f"SELECT lower(database_name), lower(schema_name), lower(function_name[{len(MANIFEST_MACRO) + 1}:]) "
-    "FROM duckdb_functions() WHERE NOT internal AND function_type = 'macro' "
-    f"AND starts_with(lower(function_name), {quote_text(MANIFEST_MACRO)}) "
-    f"AND starts_with(lower(schema_name), {quote_text(PERTURBED)})"
-)
 _OLD = (
     "SELECT DISTINCT database_name, schema_name FROM duckdb_columns() "
     f"WHERE column_name IN ('manifest', 'table_name') AND table_name = {quote_text(OLD_MANIFESTS)}"
@@ -81,14 +75,18 @@ def _reads_release(relation: duckdb.DuckDBPyRelation) -> bool:
         found = relation.query(_SOURCE, query)
         return [] if found is None else found.fetchall()
 
-    stored = set(rows(_STORED))
+    definitions = rows(_DEFINITIONS)
+    stored = {
+        (database, schema, name[len(MANIFEST_MACRO) :])
+        for database, schema, name, _, is_view in definitions
+        if not is_view and name.startswith(MANIFEST_MACRO) and schema.startswith(PERTURBED)
+    }
     for database, schema in rows(_OLD):
         place = f"{quote_name(database)}.{quote_name(schema)}.{quote_name(OLD_MANIFESTS)}"
         names = rows(f"SELECT lower(table_name) FROM {place}")
         stored |= {(database.lower(), schema.lower(), name) for (name,) in names}
     if not stored.isdisjoint(_tables(_steps(_plan(relation)))):
         return True
-    definitions = rows(_DEFINITIONS)
     words, files = _text(relation.sql_query(), [(name, text or "") for _, _, name, text, _ in definitions])
     views = {(*place, name) for *place, name, _, is_view in definitions if is_view} & stored
     if {(schema, ".", name) for _, schema, name in views} & set(zip(words, words[1:], words[2:], strict=False)):
