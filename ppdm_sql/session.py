@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from ppdm_sql.engines.catalog import Catalog, Name, read_catalog
 from ppdm_sql.engines.signature import Verified
+from ppdm_sql.engines.stored_rows import Checked
 from ppdm_sql.limits import Limits
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.rewrite.settings import Settings
@@ -19,9 +20,13 @@ from ppdm_sql.touching import located, touched
 
 @dataclass
 class Sight:
-    """The releases in sight, read when they are asked for; one for all cursors of a connection."""
+    """The releases in sight, read when they are asked for; one for all cursors of a connection.
+
+    `checked` are those whose rows were compared with their manifests.
+    """
 
     catalog: Catalog | None = None
+    checked: Checked = field(default_factory=set)
 
 
 @dataclass
@@ -44,7 +49,7 @@ class Session:
     def catalog(self, con: duckdb.DuckDBPyConnection) -> Catalog:
         """The releases in sight of the connection."""
         if self.sight.catalog is None:
-            self.sight.catalog = read_catalog(con, self.files)
+            self.sight.catalog = read_catalog(con, self.files, self.sight.checked)
         return self.sight.catalog
 
     def check_files(self) -> None:

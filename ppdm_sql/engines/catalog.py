@@ -14,6 +14,7 @@ from ppdm_sql.engines.functions import read_functions
 from ppdm_sql.engines.parquet_release import parquet_manifest
 from ppdm_sql.engines.quoting import quote_text
 from ppdm_sql.engines.stored import MANIFEST_MACRO, stored_manifests
+from ppdm_sql.engines.stored_rows import Checked, check_stored
 from ppdm_sql.policy.manifest import Manifest
 
 RECONSTRUCTED = "ppdm_sql: the answer to a query on a release"
@@ -101,15 +102,23 @@ class Catalog:
         return frozenset(at[1] for at in self.stored)
 
 
-def read_catalog(con: duckdb.DuckDBPyConnection, extra: Mapping[Name, Manifest]) -> Catalog:
-    """Look for manifests in every attached database; `extra` are releases known otherwise (Parquet files)."""
+def read_catalog(
+    con: duckdb.DuckDBPyConnection, extra: Mapping[Name, Manifest], checked: Checked | None = None
+) -> Catalog:
+    """Look for manifests in every attached database; `extra` are releases known otherwise (Parquet files).
+
+    Rows are compared with their manifests, but for those that are `checked`, to which the others are added.
+    """
     releases, stored = dict(extra), {}
     functions = read_functions(con)
-    for place, text in stored_manifests(con, functions):
+    found_there = [(place, text, Manifest.from_json(text)) for place, text in stored_manifests(con, functions)]
+    if found_there:
+        check_stored(con, found_there, set() if checked is None else checked)
+    for place, _, manifest in found_there:
         database, shown, at, table = (
             part.casefold() for part in (place.database, place.schema, place.stored_schema, place.name)
         )
-        releases[database, shown, table] = Manifest.from_json(text)
+        releases[database, shown, table] = manifest
         stored[database, at, table] = (database, shown, table)
     names = {key[2] for key in releases}
     known = {key[2] for key in extra}

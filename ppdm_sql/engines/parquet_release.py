@@ -15,7 +15,7 @@ from pathlib import Path
 
 import duckdb
 
-from ppdm_sql.engines.agreement import SAMPLE, check_columns, check_count, check_sample
+from ppdm_sql.engines.agreement import SAMPLE, check_columns, check_count, check_sample, disagree
 from ppdm_sql.engines.quoting import quote_name, quote_text
 from ppdm_sql.engines.seal import check_seal, is_sealed
 from ppdm_sql.engines.signature import State, state_of
@@ -145,7 +145,10 @@ def _check_rows(con: duckdb.DuckDBPyConnection, named: str, paths: str, parts: S
         f"(FROM read_parquet({quote_text(part.file)}, hive_partitioning = false) LIMIT {SAMPLE // len(some)})"
         for part in some
     )
-    check_sample(con, where, manifest, rows)
+    try:
+        check_sample(con, where, manifest, rows)
+    except duckdb.Error as error:
+        disagree(where, f"its rows cannot be read as the manifest tells ({type(error).__name__})")
 
 
 _SCHEMAS = (

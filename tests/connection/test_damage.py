@@ -70,6 +70,55 @@ def test_a_manifest_that_does_not_fit_the_rows(tmp_path, rule, values, change):
         ppdm_sql.connect(path)
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("UPDATE perturbed.t SET x = x + 100", "'x' has values that its mechanism never gives"),
+        ("UPDATE perturbed.t SET x = NULL WHERE id = 3", "'x' has values that its mechanism never gives"),
+        ("UPDATE perturbed.t SET x = 3", "'x' lacks values that its mechanism would have drawn"),
+        ("DELETE FROM perturbed.t WHERE id % 2 = 0", "tells of 6,000 rows, and there are 3,000"),
+        ("INSERT INTO perturbed.t FROM perturbed.t LIMIT 1", "tells of 6,000 rows, and there are 6,001"),
+        ("ALTER TABLE perturbed.t ALTER x TYPE VARCHAR", "'x' is BIGINT by the manifest, and VARCHAR in the rows"),
+        ("ALTER TABLE perturbed.t RENAME x TO y", "tells of a column 'x' where the rows have 'y'"),
+        ("ALTER TABLE perturbed.t DROP id", "tells of a column 'id' where the rows have 'x'"),
+        ("ALTER TABLE perturbed.t ADD y INTEGER", "tells of 2 columns, and the rows have 3"),
+        ("DROP TABLE perturbed.t", "its rows are not there"),
+    ],
+)
+def test_rows_of_a_database_that_somebody_changed(tmp_path, change, said):
+    path = tmp_path / "r.duckdb"
+    table = pa.table({"id": np.arange(6_000), "x": np.arange(6_000) % 6})
+    publish(table, policy(UNIFORM), to=path, key=KEY, progress=False)
+    with ppdm_sql.connect(path) as con:
+        before = con.execute("SELECT count(*) FROM t WHERE x > 2").fetchall()
+    with duckdb.connect(str(path)) as con:
+        con.execute(change)
+    for options in ({}, {"read_only": True}, {"locked": True}):
+        with ppdm_sql.connect(path, **options) as con, pytest.raises(ReleaseError, match=f"fit its manifest.*{said}"):
+            con.execute("SELECT count(*) FROM t WHERE x > 2")
+    publish(table, policy(UNIFORM), to=path, key=KEY, progress=False, replace=True)
+    with ppdm_sql.connect(path) as con:
+        assert con.execute("SELECT count(*) FROM t WHERE x > 2").fetchall() == before
+        con.execute("CREATE TABLE mine AS SELECT 1 AS a")
+        con.execute("DROP TABLE mine")  # each reads the catalog again
+        assert con.execute("SELECT count(*) FROM t WHERE x > 2").fetchall() == before
+
+
+def test_a_release_that_takes_the_place_of_another_is_looked_at(tmp_path):
+    table = pa.table({"id": np.arange(6_000), "x": np.arange(6_000) % 6})
+    for name in ("good.duckdb", "bad.duckdb"):
+        publish(table, policy(UNIFORM), to=tmp_path / name, key=KEY, progress=False)
+    with duckdb.connect(str(tmp_path / "bad.duckdb")) as con:
+        con.execute("UPDATE perturbed.t SET x = 77 WHERE id = 5")
+    with ppdm_sql.connect() as con:
+        con.execute(f"ATTACH '{tmp_path / 'good.duckdb'}' AS r (READ_ONLY)")
+        con.execute("SELECT count(*) FROM r.t WHERE x > 2")
+        con.execute("DETACH r")
+        con.execute(f"ATTACH '{tmp_path / 'bad.duckdb'}' AS r (READ_ONLY)")
+        with pytest.raises(ReleaseError, match="never gives"):
+            con.execute("SELECT count(*) FROM r.t WHERE x > 2")
+
+
 def test_a_damaged_block_of_a_database(tmp_path):
     """DuckDB reads blocks when they are asked for, so that the damage is met by a query."""
     path = tmp_path / "r.duckdb"

@@ -324,7 +324,6 @@ def test_errors_of_files_tell_no_file(folder, tmp_path, name, limits):
     path.write_bytes((folder / name).read_bytes())
     with ppdm_sql.connect(path, locked=True, **limits) as con:
         path.write_bytes(b"damaged since it was opened")
-        assert con.execute("SELECT 1").fetchall() == [(1,)]
         for run in (con.execute, con.sql, con.cursor().execute):
             for sql in (ANSWERS[0], "SELECT id, age FROM people LIMIT 3"):
                 with pytest.raises(ReleaseError, match="the release's files cannot be read: they are damaged, or gone"):
