@@ -99,15 +99,20 @@ def _understand(
         _check_seen(session, engine, sql, tree)
         renamed = listed(engine.con, session.catalog(engine.con), number_placeholders(sql), tree)
         return replace(as_is, renamed=renamed)
-    if isinstance(tree, exp.Describe | exp.Use | exp.Detach):
+    described = isinstance(tree, exp.Describe) and isinstance(tree.this, exp.Query)
+    if isinstance(tree, exp.Describe | exp.Use | exp.Detach) and not described:
         at_home = session.located(engine.con, tree)
         return as_is if at_home is tree else replace(as_is, renamed=at_home.sql(dialect=engine.dialect))
+    tree = tree.this if described else tree
     for table, manifest in touched:
         _check_kind(sql, tree, table, manifest)
     _check_compiled(sql, tree)
     _check_volatile(sql, tree, session.catalog(engine.con).volatile)
     tree = write_out(bind_parameters(tree, parameters), session.catalog(engine.con).macros)
-    return _Rewriting(engine, session, as_is, settings).of(tree)
+    found = _Rewriting(engine, session, as_is, settings).of(tree)
+    if described:  # the types of the answer, and not those of the perturbed rows
+        return replace(found, rewritten=f"DESCRIBE {found.rewritten or tree.sql(engine.dialect)}", tree=None)
+    return found
 
 
 class _Rewriting:
@@ -208,7 +213,7 @@ class _Rewriting:
 
     def readers(self, tree: exp.Expr) -> list[exp.Select]:
         """The SELECTs that read rows of releases, the innermost first, without those that only pass them on."""
-        named = (t for t in tree.find_all(exp.Table) if t.find_ancestor(exp.Describe) is None)  # that tells types only
+        named = (t for t in tree.find_all(exp.Table) if not isinstance(t.parent, exp.Describe))  # that tells types only
         tables = [t for t in named if with_query(t) is None and self.is_release(t)]
         found, passing = [], set()
         for select in tree.find_all(exp.Select):

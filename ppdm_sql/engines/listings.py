@@ -125,6 +125,8 @@ class _Listing:
 
     def _inner(self, table: exp.Table) -> str | None:
         """The subquery for a function or view of the catalog; None for any other table."""
+        if table.this is None:  # that of CREATE SCHEMA
+            return None
         name, schema = table.this.name.casefold(), table.db.casefold()
         if isinstance(table.this, exp.Func):
             return self._function(name) if name in FUNCTIONS else None

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import ppdm_sql
-from ppdm_sql.errors import ReleaseError, TargetError
+from ppdm_sql.errors import ReleaseError, TargetError, Unsupported
 from ppdm_sql.publishing import publish
 
 CLIENTS = Path(__file__).parents[3] / "shared" / "clients" / "catalog_statements.yaml"
@@ -97,6 +97,34 @@ def test_rows_and_descriptions(con):
     assert con.execute("FROM pragma_table_info('main.people')").fetchall() == info
     assert con.execute("CALL pragma_table_info('people')").fetchall() == info
     assert len(con.execute("DESCRIBE SELECT age + ? FROM people", [1]).fetchall()) == 1
+
+
+def test_describe_tells_the_types_of_the_answer(con):
+    for sql in (
+        "SELECT sex, count(*) AS n, count(*) FILTER (WHERE age > 30) AS m FROM people GROUP BY sex",
+        "SELECT age, count(*) FROM people GROUP BY age",
+        "WITH a AS (SELECT sex, count(*) AS n FROM people WHERE age > 30 GROUP BY sex) SELECT sum(n), max(n) FROM a",
+        "SELECT id, age FROM people LIMIT 3",
+    ):
+        con.execute(sql)
+        expected = [(column[0], str(column[1])) for column in con.description]
+        con.fetchall()
+        assert [row[:2] for row in con.execute(f"DESCRIBE {sql}").fetchall()] == expected
+        if "LIMIT" not in sql:  # rows are not handed on
+            assert [row[:2] for row in con.execute(f"FROM (DESCRIBE {sql})").fetchall()] == expected
+    with pytest.raises(Unsupported, match="cannot be reconstructed"):
+        con.execute("DESCRIBE SELECT max(age) FROM people")
+
+
+def test_schemas_are_made_and_dropped(path):
+    with ppdm_sql.connect(path) as con:
+        con.execute("CREATE SCHEMA s")
+        con.execute("CREATE SCHEMA IF NOT EXISTS s")
+        con.execute("CREATE TABLE s.t AS SELECT 1 AS a")
+        assert con.execute("FROM s.t").fetchall() == [(1,)]
+        con.execute("DROP SCHEMA s CASCADE")
+        with pytest.raises(duckdb.Error):
+            con.execute("FROM s.t")
 
 
 LISTINGS = (
