@@ -60,8 +60,11 @@ MACHINE = frozenset(
 """Other views and functions that tell settings or paths, wait, write, or take bytes for states of their own."""
 
 SERIES = frozenset(["generate_series", "range"])
-LENGTHS = frozenset(["array_resize", "bar", "bitstring", "list_resize", "pad", "repeat"])
-"""Functions that make one value as long as they are told: by each of their arguments, or by those after the first."""
+LENGTHS = frozenset(["array_resize", "bar", "bitstring", "list_resize", "lpad", "pad", "repeat", "rpad"])
+"""Functions that make one value as long as they are told: by each of their arguments, or by those after the first.
+
+The tree calls lpad and rpad pad, and behind a dot by their own names.
+"""
 
 LONGEST = 10_000
 """Such a value is not counted by DuckDB's memory limit, nor can its making be interrupted."""
