@@ -11,6 +11,7 @@ from fractions import Fraction
 
 from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy.domain import MAX_POINTS, Grid, Range, Scalar, Values
+from ppdm_sql.policy.fields import MAX_NAME
 from ppdm_sql.policy.fineness import MAX_REAL_SCALE, decimal_places, unit_name
 from ppdm_sql.policy.step import microseconds
 from ppdm_sql.policy.types import INTEGERS, TIMESTAMP_UNITS, SqlType, parse_type
@@ -289,6 +290,10 @@ def _bind_values(where: str, declared: Values, sql_type: SqlType) -> Values:
         if family in ("integer", "decimal"):
             units = _units(where, value, sql_type, sql_type.scale)
             _check_bounds(where, units, units, sql_type)
+        if isinstance(value, str) and ("\0" in value or len(value) > MAX_NAME):
+            raise PolicyError(
+                f"{where}: a text in its domain has up to {MAX_NAME:,} characters, and none of them is NUL."
+            )
     if family == "timestamp":
         return _bind_moments(where, declared, sql_type)
     if family == "real":

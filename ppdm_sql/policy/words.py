@@ -20,6 +20,9 @@ def mapping(where: str, value: Any) -> Mapping[str, Any]:
     """A table of names and values."""
     if not isinstance(value, Mapping):
         raise PolicyError(f"{where} must be a table of names and values, not {value!r}.")
+    for name in value:
+        if not isinstance(name, str):
+            raise PolicyError(f"{where} has a name that is no text: {name!r}.")
     return value
 
 

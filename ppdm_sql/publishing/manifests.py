@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 from ppdm_udfs import coin_fingerprint
 
+from ppdm_sql.errors import PolicyError, ReleaseError
 from ppdm_sql.policy import Manifest, Policy, ReleasedColumn
 
 
@@ -21,8 +22,8 @@ def manifest_of(
     order: tuple[str, ...] | None,
     level: str | None = None,
 ) -> Manifest:
-    """The manifest of a table that was published by a policy, with a key."""
-    return Manifest(
+    """The manifest of a table that was published by a policy, with a key; PolicyError where it could not be read."""
+    manifest = Manifest(
         policy.table,
         rows,
         tuple(columns),
@@ -33,6 +34,11 @@ def manifest_of(
         datetime.now(UTC).isoformat(timespec="seconds"),
         order=order,
     )
+    try:
+        Manifest.from_json(manifest.to_json())
+    except ReleaseError as error:
+        raise PolicyError(f"a release by this policy could not be opened: {error}") from None
+    return manifest
 
 
 def released_identity(identity: Sequence[str], columns: Sequence[ReleasedColumn]) -> tuple[str, ...]:

@@ -64,6 +64,8 @@ def test_grids(type_name, declared, expected):
 
 
 REFUSED = [
+    ("VARCHAR", Values(("a\0b", "c")), "up to 10,000 characters, and none of them is NUL"),
+    ("VARCHAR", Values(("x" * 10_001, "c")), "up to 10,000 characters, and none of them is NUL"),
     ("INTEGER", Range(0, 2**31), "reaches beyond what this type can hold"),
     ("UTINYINT", Range(-1, 5), "reaches beyond what this type can hold"),
     ("INTEGER", Range(0, 10, 3), "max is not a whole number of steps above min"),

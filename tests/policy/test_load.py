@@ -158,6 +158,15 @@ BAD = {
 }
 
 
+@pytest.mark.parametrize(
+    "raw",
+    [{"table": "t", "columns": {3: {"mechanism": "drop"}}}, {"table": "t", 3: 4}, {"table": "t", "levels": {3: 1}}],
+)
+def test_names_that_are_no_texts(raw):
+    with pytest.raises(PolicyError, match="3"):
+        load_policy(raw)
+
+
 @pytest.mark.parametrize("name", BAD)
 def test_bad_policy_gives_one_clear_error(name):
     text, expected = BAD[name]
