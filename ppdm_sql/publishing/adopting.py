@@ -39,7 +39,10 @@ def adopted_pairs(adopt: Mapping[Any, Declared] | Iterable[tuple[Any, Declared]]
     """The copies and what is declared of them; PolicyError where that cannot be meant."""
     pairs = list(adopt.items() if isinstance(adopt, Mapping) else adopt)
     result: list[tuple[Any, Declared]] = []
-    for name, declared in pairs:
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise PolicyError("adopt takes copies with what is declared of each, such as {'old.parquet': 0.4}.")
+        name, declared = pair
         where = f"adopted copy {str(name)!r}"
         if not isinstance(declared, Mapping):
             if not _is_number(declared) or not 0 < declared < 1:

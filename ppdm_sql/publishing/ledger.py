@@ -104,7 +104,21 @@ class Entry:
         body.pop("couples")  # it follows from the rest
         adopted = {name: tuple(found) for name, found in body.pop("adopted").items()}
         lists = {name: tuple(body[name]) for name in ("identity", "kinds") if name in body}
-        return Entry(**body | lists | {"adopted": adopted})
+        entry = Entry(**body | lists | {"adopted": adopted})
+        entry.check()
+        return entry
+
+    def check(self) -> None:
+        """Raise ValueError where a line holds what no release writes."""
+        texts = [self.table, self.to, self.when, self.key, self.id, *self.identity, *self.kinds, *self.coins.values()]
+        texts += [*self.coins, *self.columns, *self.adopted, self.level or "", self.source or ""]
+        levels = [number for found in self.adopted.values() for number in found]
+        if not all(isinstance(text, str) for text in texts) or type(self.rows) is not int:
+            raise ValueError("a field of another kind")
+        if not all(type(number) in (int, float) for number in levels):
+            raise ValueError("a level that is no number")
+        if not all(words["mechanism"] in MECHANISMS for words in self.columns.values()):
+            raise ValueError("an unknown mechanism")
 
 
 def ledger_path(key: str | Path) -> Path:

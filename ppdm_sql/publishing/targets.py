@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -64,7 +64,7 @@ class Writer(ABC):
         """Let go of the file."""
 
 
-def check_target(to: str | Path, *, table: str, sources: list[Path]) -> Path:
+def check_target(to: str | Path, *, table: str, sources: list[Path], adopted: Sequence[Path] = ()) -> Path:
     """The target's path if a release may be written there, as far as its name tells; of a link, what it leads to."""
     where = f"target {str(to)!r}"
     target = _followed(Path(to), where)
@@ -77,6 +77,8 @@ def check_target(to: str | Path, *, table: str, sources: list[Path]) -> Path:
         raise TargetError(f"{where} is a directory: name a file.")
     if any(_same(target, source) for source in sources):
         raise TargetError(f"{where} is the source itself: a release must not travel with the original. Name another.")
+    if any(_same(target, copy) for copy in adopted):
+        raise TargetError(f"{where} is an adopted copy, which every later release must name too. Name another.")
     return target
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import ppdm_sql
 from ppdm_sql.cli.main import main
-from ppdm_sql.errors import KeyFileError, PolicyError, SourceError
+from ppdm_sql.errors import KeyFileError, PolicyError, SourceError, TargetError
 from ppdm_sql.policy.retention import gamma_of_retention
 from ppdm_sql.publishing.ledger import added_up, ledger_path, read_ledger
 from ppdm_sql.publishing.release import publish
@@ -128,6 +128,28 @@ def test_a_damaged_ledger_is_named(key, tmp_path):
     assert main(["levels", str(key)]) == 2
 
 
+@pytest.mark.parametrize(
+    ("part", "other"),
+    [
+        ('"mechanism": "uniform"', '"mechanism": "foo"'),
+        ('"table": "t"', '"table": 3'),
+        ('"adopted": {}', '"adopted": {"x": ["a"]}'),
+        ('"rows": 3000', '"rows": null'),
+        ('"coins": {', '"coins": [1], "were": {'),
+        ('"identity": ["id"]', '"identity": [[1]]'),
+    ],
+)
+def test_a_ledger_with_a_field_of_another_kind(part, other, key, tmp_path):
+    publish(table(), policy(), to=tmp_path / "a.parquet", key=key)
+    text = ledger_path(key).read_text()
+    assert part in text
+    ledger_path(key).write_text(text.replace(part, other))
+    with pytest.raises(KeyFileError, match="is damaged"):
+        publish(table(), policy(high=SIZE), to=tmp_path / "b.parquet", key=key)
+    assert main(["levels", str(key)]) == 2
+    assert not (tmp_path / "b.parquet").exists()
+
+
 def test_levels_of_one_column_beside_a_fixed_one(key, tmp_path):
     columns = {
         "x": {"mechanism": "uniform", "domain": {"min": 0, "max": 5}, "retain": {"near": 0.9, "far": 0.2}},
@@ -207,6 +229,8 @@ def test_a_level_that_is_adopted_is_the_copy(key, tmp_path):
         ({"outside.parquet": 0.4}, "no copy under this policy"),
         ({"twice.parquet": 0.4}, "one identity"),
         ({"missing.parquet": 0.4}, "does not exist"),
+        ([("old.parquet", 0.4, 0.5)], "adopt takes copies with what is declared of each"),
+        (["old.parquet"], "adopt takes copies with what is declared of each"),
     ],
 )
 def test_bad_copies(adopt, message, key, tmp_path, monkeypatch):
@@ -220,6 +244,15 @@ def test_bad_copies(adopt, message, key, tmp_path, monkeypatch):
     with pytest.raises((PolicyError, SourceError), match=message):
         publish(table(), policy(), to="r.parquet", key=key, adopt=adopt)
     assert not Path("r.parquet").exists() and not ledger_path(key).exists()
+
+
+def test_an_adopted_copy_is_not_the_target(key, tmp_path):
+    copy = tmp_path / "old.parquet"
+    old_copy(copy)
+    before = copy.read_bytes()
+    with pytest.raises(TargetError, match="is an adopted copy, which every later release must name too"):
+        publish(table(), policy(), to=copy, key=key, adopt={copy: 0.4}, replace=True)
+    assert copy.read_bytes() == before
 
 
 def test_the_command_line(key, tmp_path, capsys):
