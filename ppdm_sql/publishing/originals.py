@@ -2,29 +2,32 @@
 
 A release is known by its manifest: in the metadata of Arrow data and of Parquet files, and beside the rows in a
 database. Of a query DuckDB tells the tables that it reads, through views and macros too; the files that it reads are
-looked for in its text, and in that of the views and macros it names. What cannot be seen: a file whose name a query
-computes or takes as a parameter or reads from another machine, and Arrow data that a connection holds, for DuckDB drops
-their metadata.
+looked for in its text, in texts that it may run, and in the views and macros it names. What cannot be seen: a file
+whose name a query computes or takes as a parameter or reads from another machine, and rows that were read out of a
+release before, as Arrow data or a data frame: DuckDB drops what would tell.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pyarrow.dataset as pads
-from sqlglot import TokenType
+from sqlglot import Token, TokenType
 
 from ppdm_sql.engines.quoting import quote_name, quote_text
 from ppdm_sql.engines.seal import RELEASE_KEY, is_sealed
 from ppdm_sql.engines.stored import MANIFEST_MACRO, OLD_MANIFESTS, PERTURBED
 from ppdm_sql.errors import SourceError
 from ppdm_sql.policy.manifest import METADATA_KEY
+from ppdm_sql.publishing.names import PATTERN
 from ppdm_sql.publishing.reading import guarded
 from ppdm_sql.publishing.sources import Source, connection
 from ppdm_sql.publishing.words import tokens_of
@@ -34,6 +37,10 @@ _SOURCE = "ppdm_source"
 
 _PART = re.compile(r'"((?:[^"]|"")*)"|([^."]+)')
 """A part of a table's name in a plan."""
+_QUOTED = frozenset({TokenType.STRING, TokenType.IDENTIFIER, TokenType.HEREDOC_STRING, TokenType.BYTE_STRING})
+_FROM = re.compile(r"\b(from|table)\b", re.IGNORECASE)
+_READERS = frozenset({"read_parquet", "parquet_scan"})
+_MOST_FILES = 10_000
 _WITHOUT_DATA = frozenset({"RANGE", "GENERATE_SERIES", "UNNEST"})
 """Functions of a plan that read nothing."""
 
@@ -123,30 +130,87 @@ def _tables(steps: Iterable[dict[str, Any]]) -> Iterator[tuple[str, ...]]:
 
 
 def _text(sql: str, definitions: list[tuple[str, str]]) -> tuple[list[str], set[str]]:
-    """The words of a query and of all views and macros that it comes to, and those of them that may be files."""
+    """The words of a query and of all views, macros and texts in it that it comes to, and those that may be files."""
     words: list[str] = []
     names: set[str] = set()
+    folders: set[str] = set()
     texts = [sql]
     while texts:
         tokens = tokens_of(texts.pop()) or []
         found = {token.text.lower() for token in tokens}
         words += ["", *(token.text.lower() for token in tokens)]
-        names |= {token.text for token in tokens if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER)}
+        quoted = {token.text for token in tokens if token.token_type in _QUOTED}
+        folders |= set(_arguments(tokens))
+        texts += [text for text in quoted - names if _FROM.search(text)]  # what query('..') runs
+        names |= quoted
         texts += [text for name, text in definitions if name in found]
         definitions = [(name, text) for name, text in definitions if name not in found]
-    return words, names
+    inside = (str(file) for name in folders for file in _inside(name))
+    return words, names.union(inside)
+
+
+def _arguments(tokens: Iterable[Token]) -> Iterator[str]:
+    """The texts among the arguments of functions that read Parquet files, by which a folder may be named."""
+    open_calls, last = 0, ""
+    for token in tokens:
+        if token.token_type == TokenType.L_PAREN and (open_calls or last in _READERS):
+            open_calls += 1
+        elif token.token_type == TokenType.R_PAREN and open_calls:
+            open_calls -= 1
+        elif open_calls and token.token_type in _QUOTED:
+            yield token.text
+        last = token.text.lower()
 
 
 def _is_parquet_release(name: str) -> bool:
     """Whether one of the files of a name or pattern is a release, also one that has lost its manifest."""
-    if ".parq" not in name.casefold() and not name.casefold().endswith(".pq") and "*" not in name:
-        return False
-    if "://" in name:
-        return False
+    return any(is_sealed(file) or _has_manifest(file) for file in _files(name))
+
+
+def _files(name: str) -> Iterator[Path]:
+    """The Parquet files on this machine that DuckDB would read by a name."""
+    try:
+        path = _local(name)
+        yield from (file for file in ([path] if path.is_file() else _glob(path)) if _begins_as_parquet(file))
+    except (OSError, ValueError, RuntimeError):
+        return  # no file: whoever reads it says what is wrong
+
+
+def _local(name: str) -> Path:
+    path = name.removeprefix("file:")
+    return Path(f"/{path.lstrip('/')}" if path.startswith("//") else path).expanduser()
+
+
+def _inside(name: str) -> Iterator[Path]:
+    """The Parquet files in a folder and below it, as far as a reasonable number of files goes."""
+    try:
+        found = ((Path(place), file) for place, _, files in os.walk(_local(name)) for file in files)
+        yield from (place / file for place, file in islice(found, _MOST_FILES) if file.lower().endswith(".parquet"))
+    except (OSError, ValueError, RuntimeError):
+        return
+
+
+def _glob(path: Path) -> list[Path]:
+    pattern = str(path)
+    if "://" in pattern or not any(mark in pattern for mark in PATTERN):
+        return []
     with connection() as own:
         try:
-            files = [Path(file) for (file,) in own.execute("SELECT file FROM glob(?)", [name]).fetchall()]
+            found = (Path(file) for (file,) in own.execute("SELECT file FROM glob(?)", [pattern]).fetchall())
+            return [file for file in found if file.is_file()]
+        except duckdb.Error:
+            return []
+
+
+def _begins_as_parquet(file: Path) -> bool:
+    with file.open("rb") as content:
+        return content.read(4) in (b"PAR1", b"PARE")
+
+
+def _has_manifest(file: Path) -> bool:
+    with connection() as own:
+        try:
             key = f"SELECT count(*) FROM parquet_kv_metadata(?) WHERE key = encode({quote_text(METADATA_KEY)})"
-            return any(is_sealed(file) for file in files) or bool(own.execute(key, [name]).fetchall()[0][0])
-        except (duckdb.Error, OSError):
-            return False  # no file, or none of Parquet: whoever reads it says what is wrong
+            return bool(own.execute(key, [str(file)]).fetchall()[0][0])
+        except duckdb.Error:
+            return False

@@ -30,6 +30,8 @@ def folder(tmp_path_factory):
     (folder / "both").mkdir()
     pq.write_table(ORIGINAL, folder / "both" / "a.parquet")
     (folder / "both" / "b.parquet").write_bytes((folder / "r.parquet").read_bytes())
+    (folder / "other").mkdir()
+    (folder / "other" / "r.dat").write_bytes((folder / "r.parquet").read_bytes())
     with duckdb.connect(folder / "r.duckdb") as con:
         con.execute("CREATE TABLE main.t AS SELECT x FROM range(40) r(x)")
         con.execute("CREATE VIEW v AS SELECT x FROM perturbed.t WHERE x > 0; CREATE VIEW w AS FROM v")
@@ -93,6 +95,14 @@ def test_arrow(folder):
         "FROM r.file",
         "FROM called(0)",
         "FROM query('FROM r.perturbed.t')",
+        "FROM read_parquet('{}/r.parq?et')",
+        "FROM parquet_scan('{}/other/r.dat')",
+        "FROM read_parquet('{}/other/r.da[t]')",
+        "FROM read_parquet('{}/both')",
+        "FROM read_parquet(['{}/other/r.dat'])",
+        "FROM read_parquet($${}/other/r.dat$$)",
+        "FROM read_parquet('file://{}/r.parquet')",
+        "FROM query('FROM ''{}/r.parquet''')",
     ],
 )
 def test_queries(query, folder):
@@ -105,6 +115,14 @@ def test_queries(query, folder):
                 again(source, folder)
         with pytest.raises(SourceError, match=AGAIN):
             again(con.read_parquet(str(folder / "both" / "*.parquet")).order("x"), folder)
+
+
+def test_texts_that_name_a_folder_and_are_not_read(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    with duckdb.connect() as con:
+        con.execute("CREATE TABLE o AS SELECT range % 4 AS x FROM range(40)")
+        query = "SELECT x FROM o WHERE split('a.b/c', '.')[1] = 'a' AND split('a/b', '/')[1] = 'a'"
+        publish((con, query), POLICY, to=folder / "split.parquet", key=KEY, progress=False)
 
 
 def test_originals_beside_releases(folder):
