@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -60,12 +59,9 @@ def perturb_query(relation: duckdb.DuckDBPyRelation, policy: Policy, key: bytes,
         layout = lay_out(policy, source, parquet=False)
         query = guarded(source.where, lambda: source.relation.project(layout.query))
         kinds = tuple(str(kind) for kind in query.types[len(layout.columns) :])
-        reader = guarded(source.where, lambda: query.to_arrow_reader(layout.batch_rows))
-        try:
-            read = pa.schema(list(reader.schema)[: len(layout.columns)])
-            perturbers = perturbers_of(layout.columns, read.types)
-            released = released_schema(read, perturbers)
-            readings = Readings(source, query, layout, reader)
+        with Readings(source, query, layout) as readings:
+            perturbers = perturbers_of(layout.columns, readings.schema.types)
+            released = released_schema(readings.schema, perturbers)
             readings.check(perturbers)
             folder = Path(tempfile.gettempdir())
             with Perturbation(source.where, layout, perturbers, key, policy.table, folder) as work:
@@ -77,9 +73,6 @@ def perturb_query(relation: duckdb.DuckDBPyRelation, policy: Policy, key: bytes,
                 )
                 work.check()
                 layout = work.layout()
-        finally:
-            with suppress(Exception):  # an open result would keep the connection from rolling back
-                reader.close()
     columns = tuple(ReleasedColumn(c.name, parse_type(c.type), c.perturbed) for c in layout.columns)
     order = layout.order.names(layout.columns)
     return Perturbed(layout, kinds, manifest_of(policy, key, work.rows, columns, order))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 
 import duckdb
 import pyarrow as pa
@@ -21,16 +22,29 @@ def passes_of(perturbers: Sequence[Perturber]) -> int:
 
 
 class Readings:
-    """The rows of a query again and again; `first` is a reader that has been opened already."""
+    """The rows of a query again and again; leave it, for an open result keeps its connection from anything else."""
 
-    def __init__(
-        self, source: Source, query: duckdb.DuckDBPyRelation, layout: Layout, first: pa.RecordBatchReader
-    ) -> None:
+    def __init__(self, source: Source, query: duckdb.DuckDBPyRelation, layout: Layout) -> None:
         self._source = source
         self._query = query
         self._rows = layout.batch_rows
         self._passes = 0
-        self.reader: pa.RecordBatchReader | None = first
+        self._opened: list[pa.RecordBatchReader] = []
+        self._first: pa.RecordBatchReader | None = self._open()
+        self.schema = pa.schema(list(self._first.schema)[: len(layout.columns)])
+
+    def __enter__(self) -> Readings:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for reader in self._opened:
+            with suppress(Exception):
+                reader.close()
+
+    def _open(self) -> pa.RecordBatchReader:
+        reader = guarded(self._source.where, lambda: self._query.to_arrow_reader(self._rows))
+        self._opened.append(reader)
+        return reader
 
     def check(self, perturbers: Sequence[Perturber]) -> None:
         """Refuse a stream that is over when it has been read once, where it is to be read more often."""
@@ -48,7 +62,5 @@ class Readings:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The batches of one more reading."""
-        if self.reader is None:
-            self.reader = guarded(self._source.where, lambda: self._query.to_arrow_reader(self._rows))
-        reader, self.reader = self.reader, None
+        reader, self._first = self._first or self._open(), None
         yield from batches_of(self._source.where, reader)

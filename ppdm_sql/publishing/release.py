@@ -9,7 +9,6 @@ from dataclasses import replace as changed
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 from tqdm import tqdm
 
 from ppdm_sql.engines.signature import signature_path
@@ -94,7 +93,8 @@ def publish(
     """
     declared = load_policy(policy).at_level(level)
     copies = adopted_pairs(adopt)
-    target = check_target(to, table=declared.table, sources=source_files(source))
+    adopted_files = [file for copy, _ in copies for file in source_files(copy)]
+    target = check_target(to, table=declared.table, sources=source_files(source), adopted=adopted_files)
     _check_key_path(key, target, source_files(source))
     signature = TargetSignature(target, None if sign is None else read_signing_key(sign))
     others = [target, signature_path(target), *source_files(source)]
@@ -103,14 +103,12 @@ def publish(
         check_original(source, opened)
         layout = lay_out(declared, opened, parquet=not is_duckdb(target))
         query = guarded(opened.where, lambda: opened.relation.project(layout.query))
-        with open_writer(process, target, layout, declared.table, signature, replace=replace) as writer:
-            reader = guarded(opened.where, lambda: query.to_arrow_reader(layout.batch_rows))
-            read = pa.schema(list(reader.schema)[: len(layout.columns)])
-            perturbers = perturbers_of(layout.columns, read.types)
-            released = released_schema(read, perturbers)
+        opening = open_writer(process, target, layout, declared.table, signature, replace=replace)
+        with opening as writer, Readings(opened, query, layout) as readings:
+            perturbers = perturbers_of(layout.columns, readings.schema.types)
+            released = released_schema(readings.schema, perturbers)
             types = writer.types(released)
             sent = layout.order.sent(released)
-            readings = Readings(opened, query, layout, reader)
             readings.check(perturbers)
             with _key(key) as secret, _bar(progress, declared.table, opened.rows, perturbers) as bar:
                 changing, adopted = adopting(perturbers, copies, layout, declared, secret)

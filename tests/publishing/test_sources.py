@@ -130,6 +130,17 @@ def test_the_same_rows_from_every_source(name, table, expected, tmp_path):
     assert len(files_in(tmp_path)) == len(before) + 1
 
 
+@pytest.mark.parametrize("to", ["r.duckdb", "r.parquet"])
+def test_a_connection_is_free_again_after_a_failure(to, tmp_path):
+    """Its own rows are read ahead: a result of theirs that stayed open would keep it from anything else."""
+    policy = {"table": "t", "columns": {"v": {"mechanism": "uniform", "domain": {"min": 0, "max": 8}, "retain": 0.5}}}
+    with duckdb.connect() as con:
+        con.execute("CREATE TABLE o AS SELECT (range % 10)::INTEGER AS v FROM range(1000000)")
+        with pytest.raises(SourceError):
+            publish((con, "FROM o"), policy, to=tmp_path / to, key=bytes(32), progress=False)
+        assert con.execute("SELECT count(*) FROM o").fetchall() == [(1_000_000,)]
+
+
 def test_order_of_rows_and_batches_does_not_matter(table, expected, tmp_path):
     shuffled = table.take(pa.array(sorted(range(table.num_rows), key=lambda i: i * 7919 % 3001)))
     publish(shuffled, POLICY, to=tmp_path / "a.duckdb", key=KEY)
