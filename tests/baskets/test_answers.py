@@ -12,7 +12,7 @@ from scipy.stats import chi2, t
 import ppdm_sql
 from ppdm_sql.errors import Unsupported
 
-RELEASES = 30
+RELEASES = 20
 CONDITIONS = (
     "list_contains(items, 'milk')",
     "'it''s' = ANY(items)",

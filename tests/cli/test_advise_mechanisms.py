@@ -56,7 +56,7 @@ def test_noise_for_a_distortion_leaves_guesses_with_it(folder, capsys, tmp_path)
     source = pq.read_table(folder / "t.parquet")
     noisy = POLICY.partition("[columns.zip]")[0].replace("noise = 0.5", f"noise = {found['noise']}")
     rules = ppdm_sql.policy.load_policy(noisy)
-    draws = 80
+    draws = 50
     means, kept = [], []
     for number in range(draws):
         key = hashlib.sha256(f"advised {number}".encode()).digest()

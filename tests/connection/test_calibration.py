@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
+from compiled import ask_each
 from keys import write_key
 from people import people, policy
 from random_queries import random_aggregate, random_count
@@ -50,11 +51,7 @@ class World:
     def answers(self, method: str = "auto") -> Answers:
         truths = np.array([self.source.execute(query).fetchall()[0][0] for query in self.queries], dtype=float)
         asked = [re.sub(r"SELECT (.*?) FROM people", r"SELECT \1, ppdm_error(\1) FROM people", q) for q in self.queries]
-        found = []
-        for path in self.releases:
-            with ppdm_sql.connect(path, read_only=True) as con:
-                con.execute(f"SET ppdm_method = '{method}'")
-                found.append([con.execute(query).fetchone() for query in asked])
+        found = ask_each(self.releases, asked, method)
         estimates, errors = np.moveaxis(np.array(found, dtype=float), 2, 0)
         return Answers(truths, estimates, errors)
 

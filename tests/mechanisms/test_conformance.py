@@ -8,6 +8,7 @@ import duckdb
 import numpy as np
 import pytest
 from cases import AGES, secret, staff
+from compiled import ask_each
 from scipy.stats import chi2
 
 import ppdm_sql
@@ -59,10 +60,7 @@ def answers(case, releases, original):
     queries = case.queries
     truths = np.array([original.execute(query).fetchall()[0][0] for query in queries], dtype=float)
     asked = [re.sub(r"SELECT (.*?) FROM", r"SELECT \1, ppdm_error(\1) FROM", query) for query in queries]
-    found = []
-    for number in range(RELEASES):
-        with ppdm_sql.connect(releases(case, 0.4, number), read_only=True) as con:
-            found.append([con.execute(query).fetchone() for query in asked])
+    found = ask_each([releases(case, 0.4, number) for number in range(RELEASES)], asked)
     estimates, errors = np.moveaxis(np.array(found, dtype=float), 2, 0)
     return truths, estimates, errors
 

@@ -50,7 +50,7 @@ POLICY = {
         "job": {"mechanism": "uniform", "domain": {"values": JOBS}, "retain": 0.5},
     },
 }
-RELEASES = 40
+RELEASES = 24
 QUERIES = (
     "SELECT count(*) FROM staff WHERE code >= 20",
     "SELECT sum(code) FROM staff",

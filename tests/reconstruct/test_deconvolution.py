@@ -9,7 +9,7 @@ from scipy import stats
 from ppdm_sql.reconstruct import deconvolution
 from ppdm_sql.reconstruct.deconvolution import chances, deconvolution_errors, deconvolve, make_bins
 
-DRAWS = 24
+DRAWS = 14
 
 
 @given(
