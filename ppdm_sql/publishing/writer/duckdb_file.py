@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from ppdm_sql.engines.quoting import quote_text
-from ppdm_sql.publishing.memory import bounded
+from ppdm_sql.publishing.memory import SORTING, bounded
 from ppdm_sql.publishing.writer.ordering import STREAM, released_rows
 from ppdm_sql.publishing.writing import writing
 
@@ -31,7 +31,7 @@ class DuckdbFile:
         self._copied = copied
         self._connection = duckdb.connect()
         self._begin()
-        bounded(self._connection, len(columns))
+        bounded(self._connection, len(columns), SORTING)
         spill = self._aside.with_name(self._aside.name + ".spill")  # perturbed rows that wait to be sorted
         self._connection.execute(f"SET temp_directory = {quote_text(str(spill))}")
 

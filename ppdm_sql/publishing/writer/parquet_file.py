@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from ppdm_sql.engines.quoting import quote_text
 from ppdm_sql.engines.seal import RELEASE_KEY, seal
-from ppdm_sql.publishing.memory import bounded
+from ppdm_sql.publishing.memory import SORTING, bounded
 from ppdm_sql.publishing.names import quote_path
 from ppdm_sql.publishing.pipeline import Batches, ahead
 from ppdm_sql.publishing.writer.ordering import STREAM
@@ -92,7 +92,7 @@ class ParquetFile:
         schema = pa.schema([stream.schema.field(name) for name in columns])
         spill = self._aside.with_name(self._aside.name + ".spill")  # perturbed rows that wait to be sorted
         with duckdb.connect() as sorting:
-            bounded(sorting, len(columns))
+            bounded(sorting, len(columns), SORTING)
             sorting.execute(f"SET temp_directory = {quote_text(str(spill))}")
             sorting.register(STREAM, stream)
             query = f"SELECT {', '.join(columns)} FROM {STREAM} ORDER BY {', '.join(order)}"
