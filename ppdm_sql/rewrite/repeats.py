@@ -18,7 +18,7 @@ from ppdm_sql.rewrite.pieces import piece_of, put_together
 from ppdm_sql.rewrite.query import Condition, Junction, Product, Query, Test, Total, own_columns
 from ppdm_sql.rewrite.refuse import refuse
 from ppdm_sql.rewrite.relation import Relation, Source, named_column
-from ppdm_sql.rewrite.scan import conjunction, named, number, product, typed
+from ppdm_sql.rewrite.scan import conjunction, named, no_position, number, product, typed
 
 ALWAYS, NEVER = Junction(True), Junction(False)
 MAX_SPLIT = 4
@@ -81,7 +81,7 @@ def once_a_row(query: Query, row: str) -> Query:
     exact_keys = [named(query.keys[i].copy(), names[i]) for i in query.exact_keys]
     columns = [column for axis in query.axes for column in (axis.column, axis.partner) if column is not None]
     perturbed = [named_column(column.name) for column in columns]
-    grouping = [named_column(row), *(query.keys[i].copy() for i in query.exact_keys), *perturbed]
+    grouping = [named_column(row), *(no_position(query.keys[i].copy()) for i in query.exact_keys), *perturbed]
     items = [
         *exact_keys,
         *(column.copy() for column in perturbed),

@@ -40,13 +40,13 @@ class Scan:
         if self.query.exact:
             conditions = [grouped(condition.copy()) for condition in self.query.exact]
             statement.set("where", exp.Where(this=conjunction(conditions)))
-        grouping = [_no_position(key.copy()) for key in (*exact, *extra)]
+        grouping = [no_position(key.copy()) for key in (*exact, *extra)]
         if grouping:
             statement.set("group", exp.Group(expressions=grouping))
         return statement
 
 
-def _no_position(key: exp.Expr) -> exp.Expr:
+def no_position(key: exp.Expr) -> exp.Expr:
     """A constant that is grouped by would be read as the position of a column."""
     return exp.Coalesce(this=key, expressions=[key.copy()]) if is_number(key) else key
 

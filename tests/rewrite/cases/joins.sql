@@ -233,3 +233,5 @@ SELECT avg(age) FROM people TABLESAMPLE 10 PERCENT JOIN regions USING (region);
 SELECT count(*) AS n FROM people p JOIN jobs.jobs j USING (id) WHERE p.age > j.skill * 8;
 --! case: a condition that spans two columns, over repeated rows
 SELECT sex, count(*) AS n, sum(cost) AS s FROM people JOIN visits USING (id) WHERE age < hours GROUP BY sex ORDER BY sex;
+--! case: a constant that is grouped by under its alias, where rows repeat
+SELECT -3 AS z, count(*) AS n, sum(cost) AS m FROM people JOIN visits USING (id) WHERE age > 30 GROUP BY z;
