@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 
 import duckdb
 import numpy as np
@@ -102,6 +103,42 @@ def test_rows_of_a_database_that_somebody_changed(tmp_path, change, said):
         con.execute("CREATE TABLE mine AS SELECT 1 AS a")
         con.execute("DROP TABLE mine")  # each reads the catalog again
         assert con.execute("SELECT count(*) FROM t WHERE x > 2").fetchall() == before
+
+
+@pytest.mark.parametrize(
+    ("kind", "domain", "values", "bad"),
+    [
+        ("DOUBLE", {"min": 0, "max": 5, "step": 0.5}, "r % 11 / 2", ["1e300", "-1e308", "'inf'", "'nan'"]),
+        ("FLOAT", {"min": 0, "max": 5, "step": 0.5}, "r % 11 / 2", ["3e38", "'-inf'", "'nan'"]),
+        (
+            "TIMESTAMP",
+            {"min": datetime(2000, 1, 1), "max": datetime(2001, 1, 1), "step": "1 hour"},
+            "make_timestamp(2000, 1, 1, r % 24, 0, 0)",
+            ["'infinity'", "'-infinity'", "'290309-12-22 (BC) 00:00:00'"],
+        ),
+        (
+            "HUGEINT",
+            {"min": -(2**127), "max": -(2**127) + 20, "step": 2},
+            f"{-(2**127)} + r % 11 * 2",
+            [f"{2**127 - 1}"],
+        ),
+    ],
+)
+def test_values_that_no_domain_holds(tmp_path, kind, domain, values, bad):
+    path = tmp_path / "r.duckdb"
+    rule = {"mechanism": "uniform", "domain": domain, "retain": 0.4, "nulls": "keep"}
+    with duckdb.connect() as con:
+        some = con.sql(f"SELECT r AS id, CASE WHEN r > 9 THEN ({values})::{kind} END AS x FROM range({ROWS}) AS t(r)")
+        publish(some, policy(rule), to=path, key=KEY, progress=False)
+    for value in bad:
+        with duckdb.connect(str(path)) as con:
+            con.execute(f"UPDATE perturbed.t SET x = {value}::{kind} WHERE id = 3")
+        with ppdm_sql.connect(path) as con, pytest.raises(ReleaseError, match="does not fit its manifest"):
+            con.execute("SELECT count(*) FROM t WHERE x IS NOT NULL")
+    with duckdb.connect(str(path)) as con:
+        con.execute("UPDATE perturbed.t SET x = NULL WHERE id = 3")
+    with ppdm_sql.connect(path) as con:
+        assert con.execute("SELECT count(*) FROM t WHERE x IS NOT NULL").fetchone() == (ROWS - 10,)
 
 
 def test_a_release_that_takes_the_place_of_another_is_looked_at(tmp_path):
