@@ -13,6 +13,7 @@ import pytest
 from damaged import with_digest
 
 import ppdm_sql
+from ppdm_sql.engines.release_files import manifests
 from ppdm_sql.engines.seal import seal
 from ppdm_sql.errors import ReleaseError
 from ppdm_sql.publishing.release import publish
@@ -154,6 +155,8 @@ def test_a_release_that_takes_the_place_of_another_is_looked_at(tmp_path):
         con.execute(f"ATTACH '{tmp_path / 'bad.duckdb'}' AS r (READ_ONLY)")
         with pytest.raises(ReleaseError, match="never gives"):
             con.execute("SELECT count(*) FROM r.t WHERE x > 2")
+        con.execute("DETACH r")
+        assert con.execute("SELECT 1").fetchone() == (1,)
 
 
 def test_a_damaged_block_of_a_database(tmp_path):
@@ -174,3 +177,21 @@ def test_a_damaged_block_of_a_database(tmp_path):
         except duckdb.Error as error:
             pytest.fail(f"{type(error).__name__}: {error}")
     assert any("a file that this reads is damaged (Corrupt database file" in said for said in found)
+
+
+def test_what_a_release_tells_of_itself_where_its_rows_are_damaged(tmp_path):
+    path = tmp_path / "r.duckdb"
+    rows = 20_000
+    table = pa.table({"id": np.random.default_rng(1).permutation(rows), "x": np.arange(rows) % 6})
+    publish(table, policy(UNIFORM), to=path, key=KEY, progress=False)
+    whole = path.read_bytes()
+    met = 0
+    for place in range(20_000, len(whole), 200_000):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        for look in (lambda con: con.manifests(), lambda con: con.manifest("t"), lambda con: manifests(str(path))):
+            try:
+                with ppdm_sql.connect(path, read_only=True) as con:
+                    look(con)
+            except ReleaseError:
+                met += 1
+    assert met
