@@ -233,7 +233,7 @@ def _entries(path: Path, records: Sequence[Record], beside: Entry | None) -> lis
             "with them any more. Keep it with its key, and publish with a new key: then old and new releases are "
             "independent, and what they tell of a row adds up."
         ) from None
-    except (ValueError, TypeError, LookupError, AttributeError):
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         raise damaged(path) from None
 
 

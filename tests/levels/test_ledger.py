@@ -131,6 +131,10 @@ def test_a_damaged_ledger_is_named(key, tmp_path):
     ledger_path(key).write_text("{}\n")
     with pytest.raises(KeyFileError, match="is damaged"):
         publish(table(), policy(), to=tmp_path / "b.parquet", key=key)
+    for nested in ("[" * 100_000 + "\n", '{"ppdm_ledger": ' + "[" * 100_000 + "\n"):
+        ledger_path(key).write_text(nested)
+        with pytest.raises(KeyFileError, match="is damaged"):
+            publish(table(), policy(), to=tmp_path / "b.parquet", key=key)
     ledger_path(key).write_text(json.dumps({"ppdm_ledger": 99}) + "\n")
     assert main(["levels", str(key)]) == 2
 
