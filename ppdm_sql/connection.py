@@ -285,6 +285,8 @@ class Connection(Results, Released):
             return self._publish(parsed, parameters) if run else Statement(sql, "publishing", sql)
         if kind_of(parsed) == duckdb.StatementType.TRANSACTION:  # ROLLBACK must work where nothing else does
             return Statement(sql, "a transaction: runs in DuckDB as it is")
+        if kind_of(parsed) == duckdb.StatementType.DETACH and not session.locked:  # so must DETACH of what is damaged
+            return Statement(sql, "takes a database away: runs in DuckDB as it is")
         setting = setting_of(sql)
         if setting is None:
             if session.locked:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import duckdb
 from sqlglot import exp
 
+from ppdm_sql.dbapi import as_dbapi
 from ppdm_sql.engines.basket_rows import supports_of
 from ppdm_sql.errors import QueryError
 from ppdm_sql.itemsets.supports import Supports
@@ -31,14 +32,16 @@ class Released:
 
     def manifest(self, table: str) -> Manifest:
         """The public parameters of a released table, named as in SQL."""
-        found = self._session.catalog(self._con).release(exp.to_table(table, dialect="duckdb"))
+        with as_dbapi():
+            found = self._session.catalog(self._con).release(exp.to_table(table, dialect="duckdb"))
         if found is None:
             raise QueryError(f"{table!r} is not a release that this connection can see.")
         return found
 
     def manifests(self) -> list[Manifest]:
         """The public parameters of all releases in sight, by the names of their tables."""
-        return sorted(self._session.catalog(self._con).releases.values(), key=lambda manifest: manifest.table)
+        with as_dbapi():
+            return sorted(self._session.catalog(self._con).releases.values(), key=lambda manifest: manifest.table)
 
     def rows_of(self, table: str) -> str:
         """The name of the rows of a released table in the database itself, in SQL."""

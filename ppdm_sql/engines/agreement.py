@@ -145,17 +145,18 @@ def _off_grid(name: str, column: BoundColumn, grid: Grid) -> str:
     units, rounded = f"CAST({name} AS HUGEINT)", "FALSE"
     if family == "real":
         scaled = f"CAST({name} AS DOUBLE) * 1e{grid.scale}"
-        units = f"CAST(round({scaled}) AS HUGEINT)"
+        small = f"abs({scaled}) < 1e18"  # neither infinite nor NaN, which is above all numbers
+        units = f"CASE WHEN {small} THEN CAST(round({scaled}) AS HUGEINT) END"
         slack = 1e-6 if column.type.name.upper() == "DOUBLE" else 1e-3
         largest = max(abs(grid.low), abs(grid.high), 1)
-        rounded = f"NOT isfinite({name}) OR abs({scaled} - round({scaled})) > {max(slack, slack * 1e-6 * largest)!r}"
+        rounded = f"NOT {small} OR abs({scaled} - round({scaled})) > {max(slack, slack * 1e-6 * largest)!r}"
     elif family == "decimal":
         units = f"CAST(replace(CAST({name} AS VARCHAR), '.', '') AS HUGEINT)"
     elif family == "date":
         units = f"({name} - DATE '1970-01-01')"
-    elif family == "timestamp" and column.type.name.upper() == "TIMESTAMP WITH TIME ZONE":
-        units = f"epoch_us({name})"
     elif family == "timestamp":
-        units = f"epoch_us(CAST({name} AS TIMESTAMP))"
+        zoned = column.type.name.upper() == "TIMESTAMP WITH TIME ZONE"
+        moment = name if zoned else f"CAST({name} AS TIMESTAMP)"
+        units, rounded = f"CAST(epoch_us({moment}) AS HUGEINT)", f"NOT isfinite({moment})"
     step = "" if grid.step == 1 else f" OR ({units} - ({grid.low})) % {grid.step} <> 0"
     return f"{rounded} OR {units} NOT BETWEEN {grid.low} AND {grid.high}{step}"

@@ -23,11 +23,10 @@ def manifests(path: str) -> list[Manifest]:
     if not Path(path).is_file():
         raise ReleaseError(f"there is no file {path!r}.")
     try:
-        con = duckdb.connect(path, read_only=True)
+        with duckdb.connect(path, read_only=True) as con:
+            releases = read_catalog(con, {}).releases
     except duckdb.Error as error:
         raise ReleaseError(f"{path!r} cannot be opened as a release. {error}") from None
-    with con:
-        releases = read_catalog(con, {}).releases
     if not releases:
         raise ReleaseError(f"{path!r} is not a release: it carries no manifest. Make one with ppdm-sql publish.")
     return [releases[name] for name in sorted(releases)]

@@ -43,5 +43,8 @@ def check_stored(
             where, manifest, [(n, str(kind)) for n, kind in zip(relation.columns, relation.types, strict=True)]
         )
         check_count(where, manifest, con.execute(f"SELECT count(*) FROM {place.sql}").fetchall()[0][0])
-        check_sample(con, where, manifest, f"FROM {place.sql}")
+        try:
+            check_sample(con, where, manifest, f"FROM {place.sql}")
+        except duckdb.DataError as error:
+            disagree(where, f"its rows cannot be read as the manifest tells ({type(error).__name__})")
         known.add(seen)

@@ -17,6 +17,9 @@ from ppdm_sql.policy.words import distinct, known, mapping, number
 POLICY_KEYS = ("table", "identity", "order", "columns", "levels")
 COLUMN_KEYS = tuple(dict.fromkeys(("mechanism", *(key for each in MECHANISMS.values() for key in each.keys))))
 
+LARGEST_EXPONENT = 400
+"""Beyond what a DOUBLE holds; 1e999999999 is short to write and takes for ever to count with."""
+
 
 def load_policy(policy: Policy | Mapping[str, Any] | str | Path) -> Policy:
     """A policy from a TOML file, from TOML text with a line break in it, or from a mapping of the same shape.
@@ -40,9 +43,20 @@ def load_policy(policy: Policy | Mapping[str, Any] | str | Path) -> Policy:
 
 def _from_toml(where: str, text: str) -> Policy:
     try:
-        return parse_policy(tomllib.loads(text, parse_float=Decimal))
+        raw = tomllib.loads(text, parse_float=_number)
     except tomllib.TOMLDecodeError as error:
         raise PolicyError(f"{where} is not TOML: {error}.") from None
+    except (ValueError, RecursionError):
+        raise PolicyError(f"{where} has a number that is too long or too large, or is nested too deeply.") from None
+    return parse_policy(raw)
+
+
+def _number(text: str) -> Decimal:
+    """A number with a point or an exponent; ValueError where its digits could not be written out."""
+    found = Decimal(text)
+    if found.is_finite() and abs(found.adjusted()) > LARGEST_EXPONENT:
+        raise ValueError
+    return found
 
 
 def parse_policy(raw: Mapping[str, Any]) -> Policy:

@@ -233,7 +233,7 @@ def _entries(path: Path, records: Sequence[Record], beside: Entry | None) -> lis
             "with them any more. Keep it with its key, and publish with a new key: then old and new releases are "
             "independent, and what they tell of a row adds up."
         ) from None
-    except (ValueError, TypeError, LookupError, AttributeError):
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         raise damaged(path) from None
 
 
@@ -262,13 +262,10 @@ def uncoupled(entry: Entry, other: Entry, name: str) -> str | None:
     coins = entry.coins.get(name)
     if coins is not None and coins == other.coins.get(there):
         return None
-    one, before = dict(entry.columns[name]), dict(other.columns[there])
-    mechanism = MECHANISMS[one["mechanism"]]
-    if one["mechanism"] != before["mechanism"]:
-        return f"its mechanism was {before['mechanism']!r} then"
-    for key in mechanism.level_keys:
-        one.pop(key, None)
-        before.pop(key, None)
+    mechanism = MECHANISMS[entry.columns[name]["mechanism"]]
+    if (then := other.columns[there]["mechanism"]) != mechanism.name:
+        return f"its mechanism was {then!r} then"
+    one, before = (_of_coins(words, mechanism) for words in (entry.columns[name], other.columns[there]))
     different = [key for key in sorted({*one, *before}) if one.get(key) != before.get(key)]
     said = [key for key in different if key in mechanism.keys]
     if said:
@@ -280,6 +277,12 @@ def uncoupled(entry: Entry, other: Entry, name: str) -> str | None:
     if entry.adopted.get(name) or other.adopted.get(there):
         return "other copies were adopted then"
     return None if coins is None else mechanism.besides
+
+
+def _of_coins(words: Mapping[str, Any], mechanism: Mechanism) -> dict[str, Any]:
+    """What coins depend on: not on the level, nor on whether NULLs that are no value are let pass or refused."""
+    rest = {key: said for key, said in words.items() if key not in mechanism.level_keys}
+    return rest | {"nulls": "value"} if rest.pop("nulls", None) == "value" else rest
 
 
 def other_rows(entry: Entry, earlier: Sequence[Entry]) -> str | None:

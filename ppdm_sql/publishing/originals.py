@@ -4,7 +4,7 @@ A release is known by its manifest: in the metadata of Arrow data and of Parquet
 database. Of a query DuckDB tells the tables that it reads, through views and macros too; the files that it reads are
 looked for in its text, in texts that it may run, and in the views and macros it names. What cannot be seen: a file
 whose name a query computes or takes as a parameter or reads from another machine, and rows that were read out of a
-release before, as Arrow data or a data frame: DuckDB drops what would tell.
+release before, into a table or as Arrow data or a data frame: DuckDB drops what would tell.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from sqlglot import Token, TokenType
 
 from ppdm_sql.engines.quoting import quote_name, quote_text
 from ppdm_sql.engines.seal import RELEASE_KEY, is_sealed
-from ppdm_sql.engines.stored import MANIFEST_MACRO, OLD_MANIFESTS, PERTURBED
-from ppdm_sql.errors import SourceError
+from ppdm_sql.engines.stored import MANIFEST_MACRO, OLD_MANIFESTS, PERTURBED, stored_manifests
+from ppdm_sql.errors import ReleaseError, SourceError
 from ppdm_sql.policy.manifest import METADATA_KEY
 from ppdm_sql.publishing.names import PATTERN
 from ppdm_sql.publishing.reading import guarded
@@ -39,6 +39,8 @@ _PART = re.compile(r'"((?:[^"]|"")*)"|([^."]+)')
 """A part of a table's name in a plan."""
 _QUOTED = frozenset({TokenType.STRING, TokenType.IDENTIFIER, TokenType.HEREDOC_STRING, TokenType.BYTE_STRING})
 _FROM = re.compile(r"\b(from|table)\b", re.IGNORECASE)
+_BACKTICKS = re.compile(r"`([^`]+)`")
+"""Names as MySQL quotes them, which DuckDB takes for names too."""
 _READERS = frozenset({"read_parquet", "parquet_scan"})
 _MOST_FILES = 10_000
 _WITHOUT_DATA = frozenset({"RANGE", "GENERATE_SERIES", "UNNEST"})
@@ -92,11 +94,15 @@ def _reads_release(relation: duckdb.DuckDBPyRelation) -> bool:
         place = f"{quote_name(database)}.{quote_name(schema)}.{quote_name(OLD_MANIFESTS)}"
         names = rows(f"SELECT lower(table_name) FROM {place}")
         stored |= {(database.lower(), schema.lower(), name) for (name,) in names}
-    if not stored.isdisjoint(_tables(_steps(_plan(relation)))):
+    steps = list(_steps(_plan(relation)))
+    if not stored.isdisjoint(_tables(steps)):
         return True
     words, files = _text(relation.sql_query(), [(name, text or "") for _, _, name, text, _ in definitions])
     views = {(*place, name) for *place, name, _, is_view in definitions if is_view} & stored
     if {(schema, ".", name) for _, schema, name in views} & set(zip(words, words[1:], words[2:], strict=False)):
+        return True
+    reads_databases = any(step["extra_info"].get("Function") == "READ_DUCKDB" for step in steps)
+    if reads_databases and any(_holds_releases(file) for name in files for file in _files(name)):
         return True
     return any(_is_parquet_release(name) for name in files)
 
@@ -136,15 +142,16 @@ def _text(sql: str, definitions: list[tuple[str, str]]) -> tuple[list[str], set[
     folders: set[str] = set()
     texts = [sql]
     while texts:
-        tokens = tokens_of(texts.pop()) or []
+        text = texts.pop()
+        tokens = tokens_of(text) or []
         found = {token.text.lower() for token in tokens}
         words += ["", *(token.text.lower() for token in tokens)]
-        quoted = {token.text for token in tokens if token.token_type in _QUOTED}
+        quoted = {token.text for token in tokens if token.token_type in _QUOTED} | set(_BACKTICKS.findall(text))
         folders |= set(_arguments(tokens))
-        texts += [text for text in quoted - names if _FROM.search(text)]  # what query('..') runs
+        texts += [name for name in quoted - names if _FROM.search(name)]  # what query('..') runs
         names |= quoted
-        texts += [text for name, text in definitions if name in found]
-        definitions = [(name, text) for name, text in definitions if name not in found]
+        texts += [body for name, body in definitions if name in found]
+        definitions = [(name, body) for name, body in definitions if name not in found]
     inside = (str(file) for name in folders for file in _inside(name))
     return words, names.union(inside)
 
@@ -164,20 +171,34 @@ def _arguments(tokens: Iterable[Token]) -> Iterator[str]:
 
 def _is_parquet_release(name: str) -> bool:
     """Whether one of the files of a name or pattern is a release, also one that has lost its manifest."""
-    return any(is_sealed(file) or _has_manifest(file) for file in _files(name))
+    files = (file for file in _files(name) if _begins_with(file, b"PAR1", b"PARE"))
+    return any(is_sealed(file) or _has_manifest(file) for file in files)
+
+
+def _holds_releases(file: Path) -> bool:
+    """Whether a file is a DuckDB database with releases in it."""
+    if not _begins_with(file, b"DUCK", after=8):
+        return False
+    try:
+        with duckdb.connect(str(file), read_only=True) as own:
+            return bool(stored_manifests(own))
+    except ReleaseError:
+        return True  # one that cannot be read here
+    except duckdb.Error:
+        return False
 
 
 def _files(name: str) -> Iterator[Path]:
-    """The Parquet files on this machine that DuckDB would read by a name."""
+    """The files on this machine that DuckDB would read by a name."""
     try:
         path = _local(name)
-        yield from (file for file in ([path] if path.is_file() else _glob(path)) if _begins_as_parquet(file))
+        yield from ([path] if path.is_file() else _glob(path))
     except (OSError, ValueError, RuntimeError):
         return  # no file: whoever reads it says what is wrong
 
 
 def _local(name: str) -> Path:
-    path = name.removeprefix("file:")
+    path = name.removeprefix("file://localhost").removeprefix("file:")
     return Path(f"/{path.lstrip('/')}" if path.startswith("//") else path).expanduser()
 
 
@@ -202,9 +223,13 @@ def _glob(path: Path) -> list[Path]:
             return []
 
 
-def _begins_as_parquet(file: Path) -> bool:
-    with file.open("rb") as content:
-        return content.read(4) in (b"PAR1", b"PARE")
+def _begins_with(file: Path, *marks: bytes, after: int = 0) -> bool:
+    try:
+        with file.open("rb") as content:
+            content.seek(after)
+            return content.read(4) in marks
+    except OSError:
+        return False  # whoever reads it says what is wrong
 
 
 def _has_manifest(file: Path) -> bool:

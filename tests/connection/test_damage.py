@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 
 import duckdb
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from damaged import with_digest
 
 import ppdm_sql
+from ppdm_sql.engines.release_files import manifests
 from ppdm_sql.engines.seal import seal
 from ppdm_sql.errors import ReleaseError
 from ppdm_sql.publishing.release import publish
@@ -104,6 +106,42 @@ def test_rows_of_a_database_that_somebody_changed(tmp_path, change, said):
         assert con.execute("SELECT count(*) FROM t WHERE x > 2").fetchall() == before
 
 
+@pytest.mark.parametrize(
+    ("kind", "domain", "values", "bad"),
+    [
+        ("DOUBLE", {"min": 0, "max": 5, "step": 0.5}, "r % 11 / 2", ["1e300", "-1e308", "'inf'", "'nan'"]),
+        ("FLOAT", {"min": 0, "max": 5, "step": 0.5}, "r % 11 / 2", ["3e38", "'-inf'", "'nan'"]),
+        (
+            "TIMESTAMP",
+            {"min": datetime(2000, 1, 1), "max": datetime(2001, 1, 1), "step": "1 hour"},
+            "make_timestamp(2000, 1, 1, r % 24, 0, 0)",
+            ["'infinity'", "'-infinity'", "'290309-12-22 (BC) 00:00:00'"],
+        ),
+        (
+            "HUGEINT",
+            {"min": -(2**127), "max": -(2**127) + 20, "step": 2},
+            f"{-(2**127)} + r % 11 * 2",
+            [f"{2**127 - 1}"],
+        ),
+    ],
+)
+def test_values_that_no_domain_holds(tmp_path, kind, domain, values, bad):
+    path = tmp_path / "r.duckdb"
+    rule = {"mechanism": "uniform", "domain": domain, "retain": 0.4, "nulls": "keep"}
+    with duckdb.connect() as con:
+        some = con.sql(f"SELECT r AS id, CASE WHEN r > 9 THEN ({values})::{kind} END AS x FROM range({ROWS}) AS t(r)")
+        publish(some, policy(rule), to=path, key=KEY, progress=False)
+    for value in bad:
+        with duckdb.connect(str(path)) as con:
+            con.execute(f"UPDATE perturbed.t SET x = {value}::{kind} WHERE id = 3")
+        with ppdm_sql.connect(path) as con, pytest.raises(ReleaseError, match="does not fit its manifest"):
+            con.execute("SELECT count(*) FROM t WHERE x IS NOT NULL")
+    with duckdb.connect(str(path)) as con:
+        con.execute("UPDATE perturbed.t SET x = NULL WHERE id = 3")
+    with ppdm_sql.connect(path) as con:
+        assert con.execute("SELECT count(*) FROM t WHERE x IS NOT NULL").fetchone() == (ROWS - 10,)
+
+
 def test_a_release_that_takes_the_place_of_another_is_looked_at(tmp_path):
     table = pa.table({"id": np.arange(6_000), "x": np.arange(6_000) % 6})
     for name in ("good.duckdb", "bad.duckdb"):
@@ -117,6 +155,8 @@ def test_a_release_that_takes_the_place_of_another_is_looked_at(tmp_path):
         con.execute(f"ATTACH '{tmp_path / 'bad.duckdb'}' AS r (READ_ONLY)")
         with pytest.raises(ReleaseError, match="never gives"):
             con.execute("SELECT count(*) FROM r.t WHERE x > 2")
+        con.execute("DETACH r")
+        assert con.execute("SELECT 1").fetchone() == (1,)
 
 
 def test_a_damaged_block_of_a_database(tmp_path):
@@ -137,3 +177,21 @@ def test_a_damaged_block_of_a_database(tmp_path):
         except duckdb.Error as error:
             pytest.fail(f"{type(error).__name__}: {error}")
     assert any("a file that this reads is damaged (Corrupt database file" in said for said in found)
+
+
+def test_what_a_release_tells_of_itself_where_its_rows_are_damaged(tmp_path):
+    path = tmp_path / "r.duckdb"
+    rows = 20_000
+    table = pa.table({"id": np.random.default_rng(1).permutation(rows), "x": np.arange(rows) % 6})
+    publish(table, policy(UNIFORM), to=path, key=KEY, progress=False)
+    whole = path.read_bytes()
+    met = 0
+    for place in range(20_000, len(whole), 200_000):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        for look in (lambda con: con.manifests(), lambda con: con.manifest("t"), lambda con: manifests(str(path))):
+            try:
+                with ppdm_sql.connect(path, read_only=True) as con:
+                    look(con)
+            except ReleaseError:
+                met += 1
+    assert met

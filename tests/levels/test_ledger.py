@@ -97,6 +97,13 @@ def test_what_cannot_be_coupled_is_refused(other, reason, key, tmp_path):
     assert len(read_ledger(ledger_path(key))) == 2
 
 
+@pytest.mark.parametrize("mechanism", ["uniform", "swap", "identity"])
+def test_whether_nulls_are_let_pass_or_refused_changes_no_coin(mechanism, key, tmp_path):
+    for nulls in ("error", "keep"):
+        publish(table(), policy(mechanism, nulls=nulls), to=tmp_path / f"{nulls}.parquet", key=key)
+    assert (shown(tmp_path / "error.parquet") == shown(tmp_path / "keep.parquet")).all()
+
+
 def test_a_source_under_another_name_is_noticed(key, tmp_path):
     source = tmp_path / "people.parquet"
     pq.write_table(table(), source)
@@ -124,6 +131,10 @@ def test_a_damaged_ledger_is_named(key, tmp_path):
     ledger_path(key).write_text("{}\n")
     with pytest.raises(KeyFileError, match="is damaged"):
         publish(table(), policy(), to=tmp_path / "b.parquet", key=key)
+    for nested in ("[" * 100_000 + "\n", '{"ppdm_ledger": ' + "[" * 100_000 + "\n"):
+        ledger_path(key).write_text(nested)
+        with pytest.raises(KeyFileError, match="is damaged"):
+            publish(table(), policy(), to=tmp_path / "b.parquet", key=key)
     ledger_path(key).write_text(json.dumps({"ppdm_ledger": 99}) + "\n")
     assert main(["levels", str(key)]) == 2
 

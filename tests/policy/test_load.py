@@ -19,6 +19,13 @@ BAD = {
     "blank table": ('table = " "\n', "the policy names no table"),
     "unknown key": ('table = "t"\ncolums = 3\n', "the policy has an unknown key 'colums'. Known: table, identity"),
     "not TOML": ('table = "t\n', "the policy is not TOML"),
+    "nested": ("\nx = " + "[" * 100_000, "is nested too deeply"),
+    "many digits": (
+        f'table = "t"\n{AGE}domain = {{ min = 0, max = {"9" * 5_000} }}\n',
+        "has a number that is too long",
+    ),
+    "exponent": (f'table = "t"\n{AGE}domain = {{ min = 0, max = 1e999999999, step = 1 }}\n', "has a number that is"),
+    "small": (f'table = "t"\n{AGE}{DOMAIN}retain = 1e-999999999\n', "has a number that is too long or too large"),
     "columns not a table": ('table = "t"\ncolumns = 3\n', "[columns] must be a table of names and values"),
     "column not a table": ('table = "t"\n[columns]\nage = 3\n', "column 'age' must be a table of names and values"),
     "no mechanism": ('table = "t"\n[columns.age]\n', "column 'age' has no mechanism. Known: uniform, custom"),

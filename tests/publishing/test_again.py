@@ -102,6 +102,8 @@ def test_arrow(folder):
         "FROM read_parquet(['{}/other/r.dat'])",
         "FROM read_parquet($${}/other/r.dat$$)",
         "FROM read_parquet('file://{}/r.parquet')",
+        "FROM read_parquet('file://localhost{}/r.parquet')",
+        "FROM `{}/r.parquet`",
         "FROM query('FROM ''{}/r.parquet''')",
     ],
 )
@@ -115,6 +117,27 @@ def test_queries(query, folder):
                 again(source, folder)
         with pytest.raises(SourceError, match=AGAIN):
             again(con.read_parquet(str(folder / "both" / "*.parquet")).order("x"), folder)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "FROM '{}'",
+        "FROM read_duckdb('{}')",
+        "SELECT x FROM read_duckdb(['{}'], schema_name := 'perturbed', table_name := 't') WHERE x > 0",
+    ],
+)
+def test_databases_that_are_read_as_files(query, folder):
+    """DuckDB reads the only table of a database that way, and tells no name of it."""
+    path = folder / "one.duckdb"
+    publish(ORIGINAL, POLICY, to=path, key=KEY, progress=False, replace=path.exists())
+    with duckdb.connect(folder / "plain.duckdb") as con:
+        con.execute("CREATE OR REPLACE TABLE t AS SELECT range % 4 AS x FROM range(40)")
+    with duckdb.connect() as con:
+        with pytest.raises(SourceError, match=AGAIN):
+            again((con, query.replace("{}", str(path))), folder)
+        plain = query.replace("{}", str(folder / "plain.duckdb")).replace("perturbed", "main")
+        publish((con, plain), POLICY, to=folder / "read.parquet", key=KEY, progress=False, replace=True)
 
 
 def test_texts_that_name_a_folder_and_are_not_read(folder, monkeypatch):
