@@ -16,6 +16,7 @@ from ppdm_sql.errors import QueryError, TargetError
 from ppdm_sql.policy import Manifest
 from ppdm_sql.publishing.names import nearest
 from ppdm_sql.publishing.originals import reads_elsewhere
+from ppdm_sql.publishing.reading import INTERRUPTED
 from ppdm_sql.publishing.statements import Kind
 from ppdm_sql.publishing.stored_answers import answers_to, dropping, warn_of_dropped
 
@@ -131,7 +132,7 @@ def drop_release(con: duckdb.DuckDBPyConnection, place: Place, kind: Kind, *, if
         raise TargetError(f"{place.name!r} {what}: SHOW PERTURBED TABLES lists what can be dropped.")
     if there.kind is not None and there.kind != kind:
         raise TargetError(f"{place.name!r} is a perturbed {there.kind}: say DROP PERTURBED {there.kind.upper()}.")
-    with transaction(con):
+    with transaction(con, place):
         drop_answers(con, place)
         changing(place, lambda: con.execute(f"DROP {kind.upper()} IF EXISTS {place.sql}"))
         changing(place, lambda: con.execute(f"DROP MACRO IF EXISTS {place.macro}"))
@@ -152,15 +153,15 @@ def in_transaction(con: duckdb.DuckDBPyConnection) -> bool:
 
 
 @contextmanager
-def transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """All or nothing; inside of the caller's own transaction, that one decides."""
+def transaction(con: duckdb.DuckDBPyConnection, place: Place) -> Iterator[None]:
+    """All or nothing of what is done to a release; inside of the caller's own transaction, that one decides."""
     if in_transaction(con):
         yield
         return
     con.execute("BEGIN")
     try:
         yield
-        con.execute("COMMIT")
+        changing(place, lambda: con.execute("COMMIT"))  # this is when the disk is written to
     except BaseException:
         with suppress(duckdb.Error):
             con.execute("ROLLBACK")
@@ -173,9 +174,15 @@ def changing(place: Place, action: Callable[[], Result]) -> Result:
         return action()
     except duckdb.Error as error:
         reason = type(error).__name__
+    except RuntimeError as error:
+        if str(error) != INTERRUPTED:
+            raise
+        reason = ""
+    if not reason:
+        raise KeyboardInterrupt
     raise TargetError(
         f"release {place.name!r} cannot be written to or dropped from database {place.database!r} ({reason}). Check "
-        "that it is not open for reading only, and that nothing depends on the release."
+        "the space there, that it is not open for reading only, and that nothing depends on the release."
     )
 
 

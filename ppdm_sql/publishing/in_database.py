@@ -38,7 +38,7 @@ def create_table(
     con: duckdb.DuckDBPyConnection, place: Place, statement: CreatePerturbed, key: bytes, parameters: Parameters
 ) -> None:
     """Publish the statement's query as a table; nothing changes where anything fails."""
-    with transaction(con), tempfile.SpooledTemporaryFile(_IN_MEMORY) as waiting:
+    with transaction(con, place), tempfile.SpooledTemporaryFile(_IN_MEMORY) as waiting:
         check_free(con, place, "table", replace=statement.replace)
         relation = relation_of(con, statement.query, parameters)
         check_holds_original(con, place, relation)

@@ -30,7 +30,7 @@ _KINDS = {
     "Out of Memory": "OutOfMemoryException",
     "IO": "IOException",
 }
-_INTERRUPTED = "Query interrupted"
+INTERRUPTED = "Query interrupted"
 """What DuckDB says where it hears Ctrl-C before Python does."""
 _ANY_REMEDY = "check that it can be read from end to end"
 
@@ -46,7 +46,7 @@ def guarded(where: str, action: Callable[[], Result]) -> Result:
         raise
     except Exception as error:
         name = _kind(error)
-        stopped = isinstance(error, RuntimeError) and str(error) == _INTERRUPTED
+        stopped = isinstance(error, RuntimeError) and str(error) == INTERRUPTED
     if stopped:
         raise KeyboardInterrupt
     raise SourceError(f"{where} cannot be read: {_REMEDIES.get(name, _ANY_REMEDY)} ({name}).")

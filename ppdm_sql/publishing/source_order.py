@@ -2,11 +2,14 @@
 
 However little of a sorted column is kept, the neighbours of a row tell its value. Pairs of adjacent rows are looked at,
 spread evenly over the source, a bounded number of them: their values must be no more alike than those of any two rows,
-values a step further no more either, and none may rise or fall from the first row to the last.
+values a step further no more either, and none may rise or fall from the first row to the last. Where there are NULLs,
+the values between them are looked at by themselves too, and so is each part of the source: one that is sorted tells its
+rows' values, however the rest lies.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,6 +28,10 @@ MOST = 0.2
 """The rank correlation that is let pass in a table of any size."""
 DEVIATIONS = 3.0
 """And how many standard deviations of chance, which is more in a small one."""
+PARTS = 16
+MOST_IN_A_PART = 0.5
+DEVIATIONS_IN_A_PART = 5.0
+"""There are many parts, and chance has more room in each."""
 LEAST_SORTED = 3
 """Pairs of a table that is refused where it is sorted from end to end."""
 
@@ -67,7 +74,7 @@ class SourceOrder:
             rows, following = (
                 [getattr(each, side).column(i) for each in self._pairs] for side in ("rows", "following")
             )
-            if len(positions) and _nearly_sorted(*_ranks(rows, following), positions):
+            if len(positions) and _tells(*_ranks(rows, following), _present(rows), positions):
                 raise PolicyError(
                     f'{where}: column {name!r} is sorted there, or nearly so, and order = "{SOURCE}" keeps this order: '
                     "neighbours would tell its values however little of them is kept. Leave order out, or name "
@@ -91,16 +98,42 @@ def _ranks(rows: Sequence[pa.Array], following: Sequence[pa.Array]) -> tuple[Rea
     return ranks[: len(ranks) // 2], ranks[len(ranks) // 2 :]
 
 
+def _present(rows: Sequence[pa.Array]) -> npt.NDArray[np.bool_]:
+    return np.concatenate([array.is_valid().to_numpy(zero_copy_only=False) for array in rows])
+
+
+def _tells(ranks: Reals, following: Reals, present: npt.NDArray[np.bool_], positions: Reals) -> bool:
+    """Whether all rows are nearly sorted, or those that are not NULL, or a part of them."""
+    known, places = ranks[present], positions[present]
+    looked_at = [(ranks, following, positions)]
+    if not present.all():  # values have others between them and the next one
+        looked_at.append((known[:-1], known[1:], places[:-1]))
+    return any(_nearly_sorted(*each) or _sorted_in_part(*each) for each in looked_at)
+
+
 def _nearly_sorted(ranks: Reals, following: Reals, positions: Reals) -> bool:
     rises = following - ranks
     if len(rises) >= LEAST_SORTED and rises.any() and (bool((rises >= 0).all()) or bool((rises <= 0).all())):
         return True
-    found = (
+    return _most_alike(ranks, following, positions) > _by_chance(len(ranks), MOST, DEVIATIONS)
+
+
+def _sorted_in_part(ranks: Reals, following: Reals, positions: Reals) -> bool:
+    parts = zip(*(np.array_split(each, PARTS) for each in (ranks, following, positions)), strict=True)
+    return any(_most_alike(*part) > _by_chance(len(part[0]), MOST_IN_A_PART, DEVIATIONS_IN_A_PART) for part in parts)
+
+
+def _by_chance(rows: int, most: float, deviations: float) -> float:
+    """The correlation that is let pass among so many rows."""
+    return max(most, deviations / math.sqrt(max(1, rows)))
+
+
+def _most_alike(ranks: Reals, following: Reals, positions: Reals) -> float:
+    return max(
         _correlation(ranks, following),
         _correlation(ranks[:-1], ranks[1:]),
         abs(_correlation(ranks, positions)),
     )
-    return bool(max(found) > max(MOST, DEVIATIONS / np.sqrt(len(ranks))))
 
 
 def _correlation(left: Reals, right: Reals) -> float:

@@ -10,6 +10,7 @@ import math
 import secrets
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -85,7 +86,7 @@ class Identities:
     def close(self) -> None:
         """Forget everything."""
         if self._file is not None:
-            self._file.close()
+            _close(self._file)
 
     def _store(self, blocks: Blocks) -> None:
         if self._file is None:
@@ -111,7 +112,7 @@ class Identities:
         if bits == 0:
             yield np.concatenate([blocks for _, blocks in self._stored_blocks()])
             return
-        with tempfile.TemporaryFile(dir=self._directory) as file:
+        with _temporary_file(self._directory) as file:
             offsets = []
             for _, blocks in self._stored_blocks():
                 part = (blocks[:, 0] >> np.uint64(64 - bits)).astype(np.uint16)  # encrypted, so parts are equally large
@@ -169,6 +170,21 @@ def _write(file: BinaryIO, blocks: Blocks) -> None:
             f"identities cannot be kept beside the target ({error.strerror}): they need 16 bytes a row there, twice "
             "that while they are compared. Make room."
         ) from None
+
+
+@contextmanager
+def _temporary_file(directory: Path) -> Iterator[BinaryIO]:
+    file = tempfile.TemporaryFile(dir=directory)  # noqa: SIM115 - closed below
+    try:
+        yield file
+    finally:
+        _close(file)
+
+
+def _close(file: BinaryIO) -> None:
+    """Without a word on what a full disk did not take: that was said when it was written."""
+    with suppress(OSError):
+        file.close()
 
 
 def _read(file: BinaryIO, offset: int, count: int) -> Blocks:

@@ -77,7 +77,7 @@ def create_view(con: duckdb.DuckDBPyConnection, place: Place, statement: CreateP
     try:
         for function in functions:
             made += _register(con, perturbed.manifest.table, function, key)
-        with transaction(con):
+        with transaction(con, place):
             changing(place, lambda: _create(con, place, statement.query, perturbed, functions))
     except BaseException:
         for name in made:

@@ -196,6 +196,33 @@ def test_the_sources_order_is_refused_where_it_tells(name):
             order.check("source")
 
 
+def looked_at(values):
+    """Whether this column may keep its order."""
+    order = source_order.SourceOrder(["x"], [0])
+    order.add(pa.record_batch({"x": values}), 0)
+    order.check("source")
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9])
+@pytest.mark.parametrize("rows", [200, 5_000])
+def test_nulls_between_sorted_values_hide_nothing(rows, share):
+    random = np.random.default_rng(3)
+    free = random.permutation(rows).astype(float)
+    hidden = random.random(rows) < share
+    looked_at(pa.array(free, mask=hidden))
+    with pytest.raises(PolicyError, match="is sorted there"):
+        looked_at(pa.array(np.sort(free), mask=hidden))
+
+
+@pytest.mark.parametrize("part", [slice(None, 750), slice(2_000, 2_750), slice(-750, None)])
+def test_a_part_that_is_sorted_tells_its_values(part):
+    values = np.random.default_rng(3).permutation(5_000)
+    looked_at(pa.array(values))
+    values[part] = np.sort(values[part])
+    with pytest.raises(PolicyError, match="is sorted there"):
+        looked_at(pa.array(values))
+
+
 def test_a_release_in_the_sources_order_is_refused_where_that_tells(tmp_path):
     with pytest.raises(PolicyError, match="is sorted there"):
         published(people(), policy(order="source"), tmp_path)

@@ -1,9 +1,11 @@
 """Identities: repeated ones are found exactly, whatever their order, and in bounded memory."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from ppdm_sql.errors import SourceError
+from ppdm_sql.errors import SourceError, TargetError
 from ppdm_sql.publishing import unique
 from ppdm_sql.publishing.unique import Identities
 
@@ -85,4 +87,13 @@ def test_what_is_stored_is_encrypted(tmp_path):
     identities.add(blocks([123456789, 5]))
     identities._file.seek(0)
     assert np.uint64(123456789).tobytes() not in identities._file.read()
+    identities.close()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no disk that is always full")
+def test_a_full_disk_is_one_plain_error_also_when_the_file_is_closed(tmp_path, monkeypatch):
+    monkeypatch.setattr(unique.tempfile, "TemporaryFile", lambda **_: Path("/dev/full").open("r+b"))  # noqa: SIM115
+    identities = Identities(tmp_path)
+    with pytest.raises(TargetError, match="identities cannot be kept"):
+        identities.add(blocks([5, 3]))
     identities.close()

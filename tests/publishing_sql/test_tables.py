@@ -7,8 +7,9 @@ import pytest
 from keys import write_key
 
 import ppdm_sql
-from ppdm_sql.engines.stored import stored_manifests
+from ppdm_sql.engines.stored import Place, stored_manifests
 from ppdm_sql.errors import PolicyError, PpdmError, QueryError, SourceError, TargetError, Unsupported
+from ppdm_sql.publishing.database import changing
 
 from .conftest import AGE, BY_ID, CLAUSE, ROWS, TOML, names_in, releases_in
 
@@ -239,6 +240,26 @@ def test_an_error_while_replacing_leaves_the_old_release(con):
     with pytest.raises(SourceError):
         con.execute(f"CREATE OR REPLACE PERTURBED TABLE p AS SELECT 1 AS id, 1 AS age, 1 AS ssn {BY_ID}")
     assert rows_of(con, "p") == before and con.execute("SELECT count(*) FROM p WHERE age > 0").fetchone() == (ROWS,)
+
+
+def test_a_disk_that_does_not_take_the_release_is_one_plain_error(tmp_path, key):
+    path = tmp_path / "original.duckdb"
+    with ppdm_sql.connect(path) as con:
+        con.execute(f"SET ppdm_key = '{key}'; CREATE TABLE o AS SELECT i AS id, i % 10 AS x FROM range(9) AS r(i)")
+        con.execute("CHECKPOINT")
+        path.with_name("original.duckdb.wal").mkdir()  # so that COMMIT, and nothing before it, cannot be written
+        with pytest.raises(TargetError, match="'p' cannot be written"):
+            con.execute("CREATE PERTURBED TABLE p AS FROM o PERTURB (x UNIFORM RETAIN 0.5 DOMAIN (0 TO 9))")
+        path.with_name("original.duckdb.wal").rmdir()
+        assert names_in(con) == ["o"] and releases_in(con) == []
+
+
+def test_an_interrupt_while_duckdb_writes_is_one():
+    def interrupted():
+        raise RuntimeError("Query interrupted")
+
+    with pytest.raises(KeyboardInterrupt):
+        changing(Place("d", "main", "p"), interrupted)
 
 
 def test_the_callers_transaction_decides(con):
