@@ -8,6 +8,7 @@ from answers_compared import same
 from keys import write_key
 
 import ppdm_sql
+from ppdm_sql.errors import Unsupported
 from ppdm_sql.publishing.release import publish
 
 ROWS = """SELECT i AS id, (i * i % 17 % 10)::INTEGER AS age, i % 3 AS k, CASE WHEN i % 20 = 7 THEN 'nan'::DOUBLE
@@ -43,3 +44,33 @@ def both(tmp_path_factory):
 def test_spreads_of_what_is_finite_do_not_depend_on_the_rest(both, sql):
     original, con = both
     assert same(con.execute(sql).fetchall(), original.execute(sql).fetchall())
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT median(x), quantile_disc(x, 0.9) FROM t WHERE age > 2 AND isfinite(x)",
+        "SELECT k, quantile_disc(x, 0.9) FILTER (isfinite(x)) FROM t WHERE age > 2 GROUP BY k",
+        "SELECT median(CASE WHEN isfinite(x) THEN x END) FROM t WHERE age > 2",
+        "SELECT median(10 / age) FROM t WHERE age > 0",
+        "SELECT median(10 / nullif(age, 0)), median(age) FROM t",
+    ],
+)
+def test_quantiles_of_what_is_finite(both, sql):
+    original, con = both
+    assert same(con.execute(sql).fetchall(), original.execute(sql).fetchall())
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT median(x) FROM t WHERE age > 2",
+        "SELECT k, quantile_disc(x, 0.99) FROM t WHERE age > 2 GROUP BY k",
+        "SELECT median(x) FROM t WHERE age > 2 AND isnan(x)",
+        "SELECT median(10 / age) FROM t",
+        "SELECT quantile_disc(CASE WHEN age = 3 THEN 'nan'::DOUBLE ELSE age END, 0.9) FROM t",
+    ],
+)
+def test_quantiles_leave_no_value_out_in_silence(both, sql):
+    with pytest.raises(Unsupported, match="infinite or no number"):
+        both[1].execute(sql)
