@@ -294,6 +294,8 @@ def _unread(session: Session, engine: EmbeddedEngine, sql: str) -> Statement:
     words = [word.folded for word in words_of(sql)]
     first = words[0] if words else ""
     renamed = listed_text(con, session.catalog(con), sql)
+    if first == "reset":  # a setting, whatever its name has in common with a release's
+        return Statement(sql, "touches no release: runs in DuckDB as it is")
     if first == "show":  # tells names and types, or a setting
         return Statement(sql, "touches no release: runs in DuckDB as it is", reads_only=True, renamed=renamed)
     inside = prepared_inside(con, sql) if first == "execute" else statement_inside(sql)
