@@ -113,7 +113,8 @@ def _noisy_sums(plan: Plan) -> list[str]:
 def _share(axis: PlannedAxis, cell: Cell) -> str:
     if cell.fixed:
         return "NULL, never replaced"
-    share = f"share {cell.weight / total_weight(axis.cells):.6g}"
+    total = total_weight(axis.cells)  # 0 where a column's own values are drawn and there are none
+    share = f"share {cell.weight / total if total else 0:.6g}"
     if isinstance(axis.column, OwnColumn):
         return f"{int(cell.weight):,} rows of the release, {share}"
     if any(column.weights is not None for column in _columns(axis)):

@@ -167,8 +167,10 @@ class Clock:
                 done = work()
             finally:
                 watch.end()
-        except (Stop, duckdb.InterruptException, RuntimeError) as error:
+        except (Stop, duckdb.Error, QueryError, RuntimeError) as error:
             watch.end()
+            if isinstance(error, duckdb.Error | QueryError) and not _is_stop(error):
+                raise
             if watch.interrupted:
                 raise duckdb.InterruptException(INTERRUPTED) from None
             if not (isinstance(error, Stop) or watch.fired):
@@ -183,6 +185,11 @@ class Clock:
             if self._left is not None:
                 self._left -= time.monotonic() - began
         return done
+
+
+def _is_stop(error: Exception) -> bool:
+    """Whether DuckDB was interrupted, or tells of our exception in Python code that it called itself."""
+    return isinstance(error, duckdb.InterruptException) or f"failed: {Stop.__name__}:" in str(error)
 
 
 class _Watch:

@@ -25,7 +25,7 @@ from ppdm_sql.rewrite.inline import Tables, inline
 from ppdm_sql.rewrite.item_groups import check_grouped, group_items
 from ppdm_sql.rewrite.macros import write_out
 from ppdm_sql.rewrite.names import ANSWERED, note_written, refuse_correlated
-from ppdm_sql.rewrite.parse import Parameters, bind_parameters, known_parameters, number_placeholders, parse
+from ppdm_sql.rewrite.parse import Parameters, bind_parameters, known_parameters, parse
 from ppdm_sql.rewrite.passes import AGGREGATE, UNDERSTAND, run
 from ppdm_sql.rewrite.plan import Plan, make_plan
 from ppdm_sql.rewrite.query import Query
@@ -38,7 +38,7 @@ from ppdm_sql.rewrite.shape import check_rows, is_aggregate, touches_perturbed
 from ppdm_sql.rewrite.small_domains import in_parts, parted, plan_parts
 from ppdm_sql.rewrite.union_intervals import align_intervals
 from ppdm_sql.session import Session
-from ppdm_sql.statement_text import check_whole_databases, prepared_inside, read, statement_inside, words_of
+from ppdm_sql.statement_text import check_whole_databases, numbered, prepared_inside, read, statement_inside, words_of
 from ppdm_sql.touching import READERS, file_name, is_database_file
 
 SCANS = re.compile(r"\bpython_scan_all_frames\b", re.IGNORECASE)
@@ -97,7 +97,7 @@ def _understand(
     touched = session.releases(engine.con, known_parameters(tree, parameters))
     if not touched:
         _check_seen(session, engine, sql, tree)
-        renamed = listed(engine.con, session.catalog(engine.con), number_placeholders(sql), tree)
+        renamed = listed(engine.con, session.catalog(engine.con), numbered(sql), tree)
         return replace(as_is, renamed=renamed)
     described = isinstance(tree, exp.Describe) and isinstance(tree.this, exp.Query)
     if isinstance(tree, exp.Describe | exp.Use | exp.Detach) and not described:
@@ -294,6 +294,8 @@ def _unread(session: Session, engine: EmbeddedEngine, sql: str) -> Statement:
     words = [word.folded for word in words_of(sql)]
     first = words[0] if words else ""
     renamed = listed_text(con, session.catalog(con), sql)
+    if first == "reset":  # a setting, whatever its name has in common with a release's
+        return Statement(sql, "touches no release: runs in DuckDB as it is")
     if first == "show":  # tells names and types, or a setting
         return Statement(sql, "touches no release: runs in DuckDB as it is", reads_only=True, renamed=renamed)
     inside = prepared_inside(con, sql) if first == "execute" else statement_inside(sql)

@@ -72,10 +72,32 @@ class Word:
 def read(sql: str) -> exp.Expr | None:
     """The tree of a statement, or None where it is kept as text, and its tables are not known from a tree."""
     try:
-        tree = parse(number_placeholders(sql))
+        tree = parse(numbered(sql))
     except SqlglotError:
         return None
     return tree if isinstance(tree, STATEMENTS) else None
+
+
+def numbered(sql: str) -> str:
+    """The text that a tree is read from: each `?` has its number, and no parameter touches what follows.
+
+    >>> numbered("SELECT $a-$b || '$a-$b'"), numbered("SELECT ?-1")
+    ("SELECT $a -$b || '$a-$b'", 'SELECT $1-1')
+    """
+    return parameters_apart(number_placeholders(parameters_apart(sql)))
+
+
+def parameters_apart(sql: str) -> str:
+    """A space behind each parameter: sqlglot would take `$a-$` for the beginning of a text in dollars."""
+    if sql.count("$") < 2:
+        return sql
+    words = words_of(sql)
+    encoded, last, pieces = sql.encode(), 0, []
+    for mark, name in pairwise(words):
+        if mark.text == "$":
+            pieces.append(encoded[last : name.end].rstrip() + b" ")
+            last = name.end
+    return b"".join([*pieces, encoded[last:]]).decode()
 
 
 def unseen_tables(con: duckdb.DuckDBPyConnection, sql: str, tree: exp.Expr) -> list[exp.Table]:

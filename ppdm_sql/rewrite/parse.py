@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -37,9 +38,16 @@ class DuckDBAsWritten(DuckDB):
         """The words without templates."""
 
 
+_TAGGED = re.compile(r"\$(?:[^\W\d]\w*)?\$")
+_MARKED = re.compile(r"\$\w+\$")
+"""How a text in dollars begins, as `$tag$`, and what looks like one."""
+
+
 def parse(sql: str) -> exp.Expr | None:
-    """The tree of one statement in DuckDB's dialect, or None where sqlglot cannot read it."""
+    """The tree of one statement in DuckDB's dialect, or None where sqlglot cannot read it, or reads it otherwise."""
     try:
+        if _dollars_misread(sql):
+            return None
         found = sqlglot.parse(sql, dialect=DuckDBAsWritten)
     except SqlglotError:
         return None
@@ -59,6 +67,20 @@ def parse(sql: str) -> exp.Expr | None:
         elif call.name.lower() == "count_star" and not call.expressions:  # how DuckDB writes COUNT(*) in a view
             call.replace(exp.Count(this=exp.Star(), big_int=True))
     return tree
+
+
+def _dollars_misread(sql: str) -> bool:
+    """Whether sqlglot takes parameters for a text in dollars, as `$a-$b, $a-$b`, or a text for a parameter.
+
+    >>> _dollars_misread("SELECT $a-$b, $a-$b"), _dollars_misread("SELECT $a - $b, $tag$ it's $tag$")
+    (True, False)
+    """
+    if sql.count("$") < 2:
+        return False
+    tokens = sqlglot.tokenize(sql, dialect=DuckDBAsWritten)
+    texts = (token.start for token in tokens if token.token_type == TokenType.HEREDOC_STRING)
+    marks = (token.start for token in tokens if token.token_type == TokenType.PARAMETER)
+    return not all(_TAGGED.match(sql, at) for at in texts) or any(_MARKED.match(sql, at) for at in marks)
 
 
 def _settle_variable(comprehension: exp.Comprehension) -> None:

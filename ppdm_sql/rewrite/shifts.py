@@ -37,11 +37,16 @@ def shifted(query: Query, node: exp.Expr) -> exp.Expr:
         return _column(node, perturbed[0])
     if perturbed or query.piecewise or query.settings.portable or node.find(exp.Query):
         return node
-    source = exp.Select(
-        expressions=[exp.Min(this=exp.Anonymous(this="try", expressions=[typed(node.copy(), "DOUBLE")]))],
-        from_=exp.From(this=query.table.copy()),
-    )
+    source = exp.Select(expressions=[_least(typed(node.copy(), "DOUBLE"))], from_=exp.From(this=query.table.copy()))
     return exp.Paren(this=exp.Sub(this=typed(node.copy(), "DOUBLE"), expression=exp.Subquery(this=source)))
+
+
+def _least(real: exp.Expr) -> exp.Expr:
+    """The least finite number of all rows, also of those that a condition leaves out; 0 where there is none."""
+    known = exp.Anonymous(this="try", expressions=[real])
+    finite = exp.Anonymous(this="isfinite", expressions=[known.copy()])
+    least = exp.Min(this=exp.Case(ifs=[exp.If(this=finite, true=known)]))
+    return exp.Coalesce(this=least, expressions=[number(0.0)])
 
 
 def without_constants(node: exp.Expr) -> exp.Expr:

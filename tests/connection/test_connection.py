@@ -70,6 +70,9 @@ def test_bayes_results_come_in_every_form(con):
         ("wage < ?", [150.25], "wage < 150.25"),
         ("married = ?", [True], "married = TRUE"),
         ("occupation IS NOT DISTINCT FROM ?", [None], "occupation IS NULL"),
+        ("age-?-? > 20", [5, 6], "age - 5 - 6 > 20"),
+        ("age IN ($a,$b,$c)", {"a": 30, "b": 40, "c": 50}, "age IN (30, 40, 50)"),
+        ("age-$a>$b AND '$a-$b' <> $$a-$b$$", {"a": 5, "b": 20}, "age - 5 > 20 AND '$a-$b' <> 'a-$b'"),
     ],
 )
 def test_parameters_mean_what_constants_mean(exact, condition, values, literal):

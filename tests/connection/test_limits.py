@@ -11,7 +11,7 @@ import pytest
 
 import ppdm_sql
 from ppdm_sql import connection
-from ppdm_sql.errors import LimitExceeded, SettingError
+from ppdm_sql.errors import LimitExceeded, QueryError, SettingError
 from ppdm_sql.limits import Limits
 
 ENDLESS = "WITH RECURSIVE t AS (SELECT 1 AS a UNION ALL SELECT a + 1 FROM t) SELECT max(a) FROM t"
@@ -274,3 +274,12 @@ def test_interrupt_passes_over_cursors_that_are_closed():
         con.interrupt()
         assert con.execute("SELECT 1").fetchall() == [(1,)]
         del cursor
+
+
+def test_an_interrupt_of_python_code_that_duckdb_calls_is_an_interrupt(con):
+    def work():
+        con._clock._watch.interrupted = True
+        raise QueryError("Invalid Input Error: exporting a stream from the object registered as 'x' failed: Stop:")
+
+    with pytest.raises(duckdb.InterruptException):
+        con._clock.run(work)

@@ -9,7 +9,7 @@ from keys import write_key
 from people import people, policy
 
 import ppdm_sql
-from ppdm_sql.errors import PpdmError, ReleaseError, Unsupported
+from ppdm_sql.errors import PpdmError, QueryError, ReleaseError, Unsupported
 from ppdm_sql.publishing.release import publish
 
 ROWS = 4000
@@ -186,6 +186,29 @@ def test_perturbed_values_never_pass_for_true_ones(con, files, means, sql):
 )
 def test_parameters_hide_nothing(con, files, sql, parameter):
     assert answered(con, sql, [parameter.replace("{folder}", str(files))]) == []
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "INSERT INTO brought SELECT age, $x-$y FROM {rows} WHERE 0=$x-$y",
+        "CREATE TABLE memory.made AS SELECT $x-$y AS u, age FROM {rows} ORDER BY $x-$y",
+        "COPY (SELECT $x-$y AS u, age FROM {rows} WHERE 0=$x-$y) TO '{folder}/taken.csv'",
+        "SELECT $x-$y, (SELECT max(age) FROM {rows}), $x-$y",
+        "CREATE TABLE memory.made AS SELECT age, $²$ ' $²$ AS u FROM {rows} --'",
+        "CREATE TABLE memory.made AS SELECT $²$ ' $²$, age FROM {rows} --'",
+    ],
+)
+@pytest.mark.parametrize("rows", ["r.perturbed.people", "'{folder}/r0.parquet'"])
+def test_dollars_hide_nothing(con, files, sql, rows):
+    """sqlglot reads `$x-$ .. $x-$` as a text, DuckDB as parameters."""
+    con.execute("CREATE TABLE memory.brought (a INTEGER, b INTEGER); USE memory")
+    with pytest.raises(QueryError):
+        con.execute(
+            sql.replace("{rows}", rows).replace("{folder}", str(files)), {"x": 1, "y": 1} if "$x" in sql else None
+        )
+    assert con.execute("SELECT count(*) FROM brought").fetchall() == [(0,)]
+    assert not (files / "taken.csv").exists()
 
 
 def test_copying_a_release_into_a_table_is_refused(files):

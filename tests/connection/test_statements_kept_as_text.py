@@ -220,3 +220,12 @@ def test_rows_of_a_release_are_not_written_where_they_would_pass_for_true_ones(c
 def test_an_unknown_kind_of_statement_is_an_error(con):
     with pytest.raises(PpdmError, match="UPDATE"):
         con.execute("UPDATE EXTENSIONS")
+
+
+def test_a_setting_is_reset_whatever_the_release_is_called(tmp_path):
+    called = policy(0.5).replace('table = "people"', 'table = "order"')
+    publish(people(500), called, to=tmp_path / "r.duckdb", key=write_key(tmp_path, 1))
+    with ppdm_sql.connect(tmp_path / "r.duckdb", read_only=True) as con:
+        con.execute("SET default_order = 'DESC'; RESET default_order; RESET SESSION default_null_order")
+        rows = con.execute('SELECT id FROM "order" ORDER BY id LIMIT 2').fetchall()
+        assert rows == sorted(rows)

@@ -134,3 +134,12 @@ def test_an_empty_table(tmp_path):
 def test_it_is_explained():
     text = explain_policy(load_policy({"table": "t", "columns": {"x": {"mechanism": "identity", "retain": 0.3}}}))
     assert "what is 10 % likely of a row becomes at most 37 % likely" in text
+
+
+def test_explain_of_a_column_without_rows(tmp_path):
+    empty = pa.table({"id": pa.array([], pa.int64()), "x": pa.array([], pa.int32())})
+    released(empty, tmp_path / "e.parquet", "swap")
+    with ppdm_sql.connect(tmp_path / "e.parquet") as con:
+        for query in ("SELECT x, count(*) FROM t GROUP BY x", "SELECT sum(x) FROM t WHERE x > 2"):
+            con.execute(query).fetchall()
+            assert "0 rows of the release, share 0" in con.explain(query)

@@ -26,7 +26,7 @@ from ppdm_sql.query.execute.quantile_bins import Binned, Bins
 from ppdm_sql.reconstruct import invert, invert_adjoint
 from ppdm_sql.reconstruct.inversion import Array
 from ppdm_sql.reconstruct.quantile import Found, Variance, quantile
-from ppdm_sql.rewrite.domain_groups import group_scan
+from ppdm_sql.rewrite.domain_groups import group_scan, possible_cells
 from ppdm_sql.rewrite.groups import groups_select
 from ppdm_sql.rewrite.passes import AGGREGATE, run
 from ppdm_sql.rewrite.plan import Plan, make_plan
@@ -144,6 +144,7 @@ def _of_exact(plan: Plan, found: pa.Table) -> _Distribution:
     values = found.column(key_name(last)).combine_chunks()
     numbers, large = _numbers(plan, values)
     known = np.isfinite(numbers)
+    _check_finite(plan, values, numbers, True)
     distinct, place, large = _distinct(numbers[known], None if large is None else large[known])
     groups: Groups = {}
     keys = zip(*(found.column(key_name(i)).to_pylist() for i in range(last)), strict=True)
@@ -176,6 +177,7 @@ def _of_perturbed(engine: Engine, plan: Plan, bins: Bins | None) -> _Distributio
     labels = planned.label_values[label.index]
     values = labels.combine_chunks() if isinstance(labels, pa.ChunkedArray) else labels
     numbers, large = _numbers(plan, values)
+    _check_finite(plan, values, numbers, possible_cells(plan))
     distinct, place, large = _distinct(numbers, large)  # NULL is NaN, which is the last
     size = int(np.isfinite(distinct).sum())
     count = max(len(groups), 1)
@@ -277,6 +279,17 @@ def _numbers(plan: Plan, values: pa.Array) -> tuple[Array, npt.NDArray[np.object
     if not whole or np.nanmax(np.abs(numbers), initial=0.0) < LARGE:
         return numbers, None
     return numbers, np.array([None if value is None else int(value) for value in values.to_pylist()], dtype=object)
+
+
+def _check_finite(plan: Plan, values: pa.Array, numbers: Array, meant: npt.NDArray[np.bool_] | bool) -> None:
+    """Refuse quantiles among infinities and what is no number, where rows can have them: NULL alone is left out."""
+    missing = values.is_null().to_numpy(zero_copy_only=False)
+    if np.any(meant & ~missing & ~np.isfinite(numbers)):
+        text = plan.query.keys[-1].sql(dialect="duckdb")
+        raise Unsupported(
+            f"Unsupported: a quantile of {text}, which is infinite or no number somewhere. Leave such values out, by a "
+            "condition or as NULL."
+        )
 
 
 def _grid_numbers(column: BoundColumn, places: npt.NDArray[np.int64]) -> Array:
