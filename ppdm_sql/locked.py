@@ -109,9 +109,9 @@ def check_locked(con: duckdb.DuckDBPyConnection, catalog: Catalog, sql: str) -> 
     words = words_of(sql)
     first = words[0].folded if words else ""
     _check_words(con, words)
-    if first == "show":
+    inside = statement_inside(sql) if first in ("explain", "show") else None
+    if first == "show" and inside is None:
         return
-    inside = statement_inside(sql) if first == "explain" else None
     try:
         _check_read(read(take_out(sql if inside is None else inside)[0]), catalog, first)
     except RecursionError:

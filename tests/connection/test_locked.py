@@ -245,6 +245,12 @@ def _nested(query: str, begin: str, times: int) -> str:
     return begin
 
 
+def test_a_query_that_is_shown_is_held_to_what_others_are(con):
+    with pytest.raises(Locked, match="written out, the query has more than 4,000 columns"):
+        con.execute(f"SHOW {_nested('SELECT *, * FROM ({})', 'SELECT 1 AS a', 13)}")
+    assert con.execute("SHOW FROM range(3)").fetchall()[0][:2] == ("range", "BIGINT")
+
+
 @pytest.mark.parametrize(
     ("refused", "answered", "what"),
     [
