@@ -90,6 +90,9 @@ WRITTEN_OUT = (
 )
 """What a query may have at most: DuckDB cannot be interrupted while it plans."""
 
+OPERATORS = re.compile(r"\W+|is .*")
+"""What operators are called that are functions too: "<" or "IS DISTINCT FROM"."""
+
 FILE_SIGNS = frozenset("./\\*?[:")
 
 
@@ -135,7 +138,11 @@ def check_part(con: duckdb.DuckDBPyConnection, catalog: Catalog, what: str, text
 
 
 def _check_words(con: duckdb.DuckDBPyConnection, words: Sequence[Word]) -> None:
-    names = [word.folded for word in words if not word.is_string]
+    read = [word for word in words if not word.is_string]
+    names = [word.folded for word in read]
+    for word, following in pairwise(read):
+        if following.text.startswith("(") and _is_operator(word):
+            raise Locked(f"this connection is locked: {word.text} is an operator, and not called as a function is.")
     for name in names:
         if name in MACHINE or (name.startswith(PREFIXES) and name not in TABLES):
             raise _machine(name)
@@ -146,6 +153,14 @@ def _check_words(con: duckdb.DuckDBPyConnection, words: Sequence[Word]) -> None:
             raise Locked(f"this connection is locked: its setting {following} is not shown.")
         if (name, following) in CHANGES or (name == "update" and "set" in names):
             raise Locked(f"this connection is locked: {name.upper()} is not allowed, only queries and SET ppdm_.. are.")
+
+
+def _is_operator(word: Word) -> bool:
+    """Whether a word before a parenthesis calls an operator by its name: DuckDB then compares values of any types.
+
+    It finds that out too late, and the database cannot be used after that.
+    """
+    return word.folded == "operator" or (word.text.startswith('"') and OPERATORS.fullmatch(word.folded) is not None)
 
 
 @functools.cache

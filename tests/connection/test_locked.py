@@ -126,6 +126,13 @@ def test_there_is_no_way_out(both, folder):
     assert len(frame) == arrow.num_rows == 1
 
 
+def test_operators_are_no_functions(con):
+    for call in ('"<"(range, 1)', 'range."="(1)', '"IS DISTINCT FROM"(range, 1)', "range OPERATOR(=) 1"):
+        with pytest.raises(Locked, match="is an operator, and not called as a function is"):
+            con.execute(f"SELECT {call} FROM range(3)")
+    assert con.execute('SELECT 1 = (1) AND 1 IS DISTINCT FROM (2) AS "is it (so)"').fetchall() == [(True,)]
+
+
 @pytest.mark.parametrize("name", ["r.duckdb", "part-*.parquet"])
 def test_duckdb_itself_lets_nobody_out_if_our_own_checks_fail(folder, name):
     before = _tree_of(folder)
