@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,7 +20,8 @@ from ppdm_sql.engines.catalog import Catalog
 from ppdm_sql.engines.dense_groups import SETTING
 from ppdm_sql.engines.long_lists import take_out
 from ppdm_sql.engines.quoting import quote_text
-from ppdm_sql.errors import Locked, QueryError
+from ppdm_sql.engines.stored import MANIFEST_MACRO
+from ppdm_sql.errors import Locked, QueryError, ReleaseError
 from ppdm_sql.rewrite.written_out import columns_written_out, tables_written_out, terms_written_out
 from ppdm_sql.statement_text import STATEMENTS, Word, read, statement_inside, words_of
 from ppdm_sql.touching import FILE_ENDINGS, READERS, file_name
@@ -83,8 +84,11 @@ SHOWN = frozenset(["tables", "databases", "schemas", "all"])
 CHANGES = frozenset({("insert", "into"), ("insert", "or"), ("delete", "from"), ("merge", "into")})
 """What statements that change tables begin with; one may stand in a WITH clause."""
 
+MOST_TABLES = 1_000
+"""How many tables a query may read that is written out: DuckDB cannot be interrupted while it plans."""
+
 WRITTEN_OUT = (
-    ("tables", tables_written_out, 1_000),
+    ("tables", tables_written_out, MOST_TABLES),
     ("columns", columns_written_out, 4_000),
     ("terms in one item", terms_written_out, 10_000),
 )
@@ -93,24 +97,96 @@ WRITTEN_OUT = (
 OPERATORS = re.compile(r"\W+|is .*")
 """What operators are called that are functions too: "<" or "IS DISTINCT FROM"."""
 
+BROUGHT = "NOT internal AND database_name NOT IN ('memory', 'system', 'temp')"
+"""What is a database's own; temporary views are frames that the program has registered."""
+
 FILE_SIGNS = frozenset("./\\*?[:")
 
 
-def lock(con: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
-    """Let DuckDB open these files and no others, and let nothing of that be changed again."""
+def lock(con: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> frozenset[str]:
+    """Let DuckDB open these files and no others, and let nothing of that be changed again.
+
+    What is given back are names of what databases brought along and nobody may use.
+    """
     listed = ", ".join(quote_text(str(file)) for file in files)
     con.execute(f"SET allowed_paths = [{listed}]")
     for name, value in CLOSED.items():
         con.execute(f"SET {name} = {value}")
+    return withheld_names(con)
 
 
-def check_locked(con: duckdb.DuckDBPyConnection, catalog: Catalog, sql: str) -> None:
+def withheld_names(con: duckdb.DuckDBPyConnection) -> frozenset[str]:
+    """Functions of the databases' own, and views and tables with expressions that nobody could write here himself.
+
+    ReleaseError where such a function bears the name of one of DuckDB's, which our own statements call too.
+    """
+    macros = {
+        name.casefold()
+        for (name,) in con.execute(
+            f"SELECT function_name FROM duckdb_functions() WHERE {BROUGHT} "
+            f"AND NOT starts_with(lower(function_name), {quote_text(MANIFEST_MACRO)})"
+        ).fetchall()
+    }
+    own = con.execute("SELECT DISTINCT lower(function_name) FROM duckdb_functions() WHERE internal").fetchall()
+    if taken := sorted(macros & {name for (name,) in own}):
+        raise ReleaseError(
+            f"the database holds a function of its own that is called as one of DuckDB's, {taken[0]!r}: a locked "
+            "connection does not open it."
+        )
+    found = con.execute(
+        f"SELECT view_name, sql FROM duckdb_views() WHERE {BROUGHT} UNION ALL "
+        f"SELECT table_name, sql FROM duckdb_tables() WHERE {BROUGHT} AND contains(upper(sql), 'GENERATED')"
+    ).fetchall()
+    stored = [(name.casefold(), sql) for name, sql in found]
+    withheld = macros | {name for name, _ in stored if _times_read(name, dict(stored)) > MOST_TABLES}
+    while new := {name for name, sql in stored if name not in withheld and not _may_be_read(con, sql, withheld)}:
+        withheld |= new
+    return frozenset(withheld)
+
+
+def _may_be_read(con: duckdb.DuckDBPyConnection, sql: str, withheld: Set[str]) -> bool:
+    tree = read(sql)
+    try:
+        if tree is None:
+            return False
+        words = words_of(sql)
+        _check_names(words, withheld)
+        _check_words(con, words)
+        _check_inside(tree.expression if isinstance(tree.expression, exp.Query) else tree, Catalog())
+    except (Locked, RecursionError):
+        return False
+    return True
+
+
+def _times_read(name: str, stored: Mapping[str, str]) -> int:
+    """How many tables and views are read where a view is, by which all those are too that it names."""
+    sizes: dict[str, int] = {}
+
+    def size(one: str) -> int:
+        if one not in sizes:
+            sizes[one] = 1  # what it is to itself
+            sizes[one] = 1 + sum(size(word.folded) for word in words_of(stored[one]) if word.folded in stored)
+        return sizes[one]
+
+    return size(name)
+
+
+def _check_names(words: Sequence[Word], withheld: Set[str]) -> None:
+    for word in words:
+        if not word.is_string and word.folded in withheld:
+            raise Locked(
+                f"this connection is locked: nobody has looked into {word.text}, which came with the database."
+            )
+
+
+def check_locked(con: duckdb.DuckDBPyConnection, catalog: Catalog, sql: str, withheld: Set[str] = frozenset()) -> None:
     """Refuse what a locked connection does not run: all but reading, and reading of what is none of the release's.
 
     The words are checked as DuckDB takes them, the tables and calls as we understand them: both are run.
     """
     words = words_of(sql)
     first = words[0].folded if words else ""
+    _check_names(words, withheld)
     _check_words(con, words)
     inside = statement_inside(sql) if first in ("explain", "show") else None
     if first == "show" and inside is None:
@@ -129,11 +205,20 @@ def _check_read(tree: exp.Expr | None, catalog: Catalog, first: str) -> None:
     _check_inside(tree, catalog)
 
 
-def check_part(con: duckdb.DuckDBPyConnection, catalog: Catalog, what: str, text: str, tree: exp.Expr | None) -> None:
+def check_part(
+    con: duckdb.DuckDBPyConnection,
+    catalog: Catalog,
+    what: str,
+    text: str,
+    tree: exp.Expr | None,
+    withheld: Set[str] = frozenset(),
+) -> None:
     """Refuse what a text that becomes part of a query may not hold, nor what cannot be read of it."""
     if tree is None or (isinstance(tree, STATEMENTS) and not isinstance(tree, READERS)):
         raise Locked(f"this connection is locked: what {what} was given is not a part of a query that can be read.")
-    _check_words(con, words_of(text))
+    words = words_of(text)
+    _check_names(words, withheld)
+    _check_words(con, words)
     _check_inside(tree, catalog)
 
 
