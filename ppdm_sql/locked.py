@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from itertools import pairwise
 from pathlib import Path
@@ -70,6 +71,14 @@ The tree calls lpad and rpad pad, and behind a dot by their own names.
 LONGEST = 10_000
 """Such a value is not counted by DuckDB's memory limit, nor can its making be interrupted."""
 
+NESTED = frozenset(
+    {
+        *("from_json", "from_json_strict", "json_contains", "json_group_structure", "json_structure"),
+        *("json_transform", "json_transform_strict", "make_type"),
+    }
+)
+"""Functions that go into a JSON text as deep as it is, or make a type that does: a deep one ends the process."""
+
 DISTANCES = frozenset(["damerau_levenshtein", "editdist3", "jaro_similarity", "jaro_winkler_similarity", "levenshtein"])
 """Functions that take as many steps as one text's length times the other's, and cannot be interrupted."""
 
@@ -84,13 +93,14 @@ SHOWN = frozenset(["tables", "databases", "schemas", "all"])
 CHANGES = frozenset({("insert", "into"), ("insert", "or"), ("delete", "from"), ("merge", "into")})
 """What statements that change tables begin with; one may stand in a WITH clause."""
 
+MOST_TERMS = 10_000
 MOST_TABLES = 1_000
 """How many tables a query may read that is written out: DuckDB cannot be interrupted while it plans."""
 
 WRITTEN_OUT = (
     ("tables", tables_written_out, MOST_TABLES),
     ("columns", columns_written_out, 4_000),
-    ("terms in one item", terms_written_out, 10_000),
+    ("terms in one item", terms_written_out, MOST_TERMS),
 )
 """What a query may have at most: DuckDB cannot be interrupted while it plans."""
 
@@ -273,6 +283,14 @@ def _check_inside(tree: exp.Expr, catalog: Catalog) -> None:
                 f"this connection is locked: written out, the query has more than {most:,} {name}, for names stand for "
                 "names and stars for stars. Use fewer of them, or each less often."
             )
+    if _doubled(tree) > MOST_TERMS:
+        raise Locked(
+            f"this connection is locked: written out, the query has more than {MOST_TERMS:,} terms, for some functions "
+            "are written with an argument more than once. Nest fewer of them."
+        )
+    for kind in tree.find_all(exp.DataType):
+        if "variant" in kind.sql(dialect="duckdb").casefold():
+            raise Locked("this connection is locked: nothing is made a VARIANT.")
     for table in tree.find_all(exp.Table):
         _check_table(table, catalog)
     for call in tree.find_all(exp.Func):
@@ -304,6 +322,8 @@ def _check_call(call: exp.Func) -> None:
                 f"{LONGEST:,}, once and not for each item of a list. In FROM there is no such limit."
             )
     called_on = [call.parent.this] if isinstance(call.parent, exp.Dot) else []  # 'x'.levenshtein('y')
+    if name in NESTED:
+        raise Locked(f"this connection is locked: {name} cannot stop in a value that is nested too deeply.")
     if name in DISTANCES and not any(_is_short(text) for text in (*called_on, *arguments)):
         raise Locked(f"this connection is locked: {name} takes a constant text of up to {SHORT} letters.")
     if name == "reservoir_quantile" and not all(_is_small(size) for size in arguments[2:]):  # kept for each group
@@ -312,6 +332,34 @@ def _check_call(call: exp.Func) -> None:
         pattern = (*called_on, *arguments, None)[0]
         if not (isinstance(pattern, exp.Literal) and pattern.is_string) or WIDTH.search(pattern.this):
             raise Locked(f"this connection is locked: {name} takes a constant text, and widths below {LONGEST:,}.")
+
+
+def _doubled(tree: exp.Expr) -> int:
+    """How often an argument is written at most, where calls stand in others that DuckDB writes them out in."""
+    most = 1
+    times = {id(tree): 1}
+    for node in tree.walk(bfs=True):
+        above = times[id(node.parent)] if node is not tree else 1
+        call = node.expression if isinstance(node, exp.Dot) else node  # 'x'.nullif('y')
+        more = _repeating_macros().get(_name_of(call), 1) if isinstance(call, exp.Func) else 1
+        times[id(node)] = above * more
+        most = max(most, above * more)
+    return most
+
+
+@functools.cache
+def _repeating_macros() -> Mapping[str, int]:
+    """DuckDB's own functions that it writes out as another expression, with an argument more than once."""
+    query = (
+        "SELECT lower(function_name), parameters, macro_definition FROM duckdb_functions() "
+        "WHERE internal AND function_type = 'macro'"
+    )
+    found: dict[str, int] = {}
+    with duckdb.connect() as con:
+        for name, parameters, text in con.execute(query).fetchall():
+            words = Counter(re.findall(r"\w+", text))
+            found[name] = max([found.get(name, 1), *(words[parameter] for parameter in parameters)])
+    return {name: times for name, times in found.items() if times > 1}
 
 
 def _is_repeated(call: exp.Expr) -> bool:

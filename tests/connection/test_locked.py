@@ -290,6 +290,16 @@ def test_a_query_that_is_shown_is_held_to_what_others_are(con):
             "WITH RECURSIVE t AS (SELECT 1 AS a UNION ALL SELECT a + 1 FROM t WHERE a < 5) FROM t",
             "1,000 tables",
         ),
+        (
+            lambda times: f"SELECT {_nested('nullif({}, 1)', '1', min(times, 20))} UNION ALL SELECT 2",
+            "SELECT count(*), split_part(fmod(count(*), 3)::VARCHAR, '.', 1) FROM people WHERE nullif(age, 30) > 20",
+            "10,000 terms, for some functions",
+        ),
+        (
+            lambda times: f"SELECT {_nested('{}.array_pop_back()', '[1]', times)}",
+            "SELECT array_to_string([array_to_string([split_part('a-b', '-', 1)], ',')], '-')",
+            "10,000 terms, for some functions",
+        ),
     ],
 )
 def test_short_queries_that_take_for_ever_to_plan_are_refused(con, refused, answered, what):
