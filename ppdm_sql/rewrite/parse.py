@@ -41,7 +41,7 @@ def parse(sql: str) -> exp.Expr | None:
     """The tree of one statement in DuckDB's dialect, or None where sqlglot cannot read it."""
     try:
         found = sqlglot.parse(sql, dialect=DuckDBAsWritten)
-    except SqlglotError:
+    except (SqlglotError, IndexError, ValueError):  # the latter two by mistake, as of SHOW ALL
         return None
     trees = [tree for tree in found if tree is not None and not isinstance(tree, exp.Semicolon)]
     if len(trees) != 1:  # a comment behind a semicolon is a tree of its own
