@@ -233,10 +233,10 @@ def check_part(
 
 
 def _check_words(con: duckdb.DuckDBPyConnection, words: Sequence[Word]) -> None:
-    read = [word for word in words if not word.is_string]
-    names = [word.folded for word in read]
-    for word, following in pairwise(read):
-        if following.text.startswith("(") and _is_operator(word):
+    texts = [word for word in words if not word.is_string]
+    names = [word.folded for word in texts]
+    for word, after in pairwise(texts):
+        if after.text.startswith("(") and _is_operator(word):
             raise Locked(f"this connection is locked: {word.text} is an operator, and not called as a function is.")
     for name in names:
         if name in MACHINE or (name.startswith(PREFIXES) and name not in TABLES):
