@@ -167,7 +167,7 @@ def statement_inside(sql: str) -> str | None:
     >>> statement_inside("EXPLAIN (ANALYZE, FORMAT json) FROM t")
     'FROM t'
     >>> statement_inside("SHOW SELECT 1"), statement_inside("SHOW t")
-    (' SELECT 1', None)
+    ('SELECT 1', None)
     >>> statement_inside("CALL query('FROM t')")
     "SELECT * FROM query('FROM t')"
     """
