@@ -163,7 +163,7 @@ class Connection(Results, Released):
         def work() -> str:
             self._check_fetched()
             if self._session.locked:
-                check_locked(self._con, self._session.catalog(self._con), query)
+                check_locked(self._con, self._session.catalog(self._con), query, self._session.withheld)
             return compile_statement(EmbeddedEngine(self._con), self._session, query, parameters, dialect)
 
         return self._within_limits(work)
@@ -290,7 +290,7 @@ class Connection(Results, Released):
         setting = setting_of(sql)
         if setting is None:
             if session.locked:
-                check_locked(self._con, session.catalog(self._con), sql)
+                check_locked(self._con, session.catalog(self._con), sql, session.withheld)
             return understand(EmbeddedEngine(self._con), session, sql, parameters)
         name, value = setting
         changed = session.settings.reset(name) if value is None else session.settings.with_setting(name, value)

@@ -122,6 +122,11 @@ def as_dbapi() -> Iterator[None]:
         if isinstance(error, duckdb.InternalException | duckdb.FatalException):
             raise type(error)(str(error).split("Stack Trace", maxsplit=1)[0].strip()) from None
         raise
+    except UnicodeDecodeError:  # DuckDB cuts a value that it quotes anywhere, within a letter too
+        raise _in_both_trees(errors.QueryError)(
+            "DuckDB refuses a value in the statement, in words that are not UTF-8 text: look for letters where it "
+            "expects digits."
+        ) from None
 
 
 def is_damage(message: str) -> bool:

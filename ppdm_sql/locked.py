@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,7 +21,8 @@ from ppdm_sql.engines.catalog import Catalog
 from ppdm_sql.engines.dense_groups import SETTING
 from ppdm_sql.engines.long_lists import take_out
 from ppdm_sql.engines.quoting import quote_text
-from ppdm_sql.errors import Locked, QueryError
+from ppdm_sql.engines.stored import MANIFEST_MACRO
+from ppdm_sql.errors import Locked, QueryError, ReleaseError
 from ppdm_sql.rewrite.written_out import columns_written_out, tables_written_out, terms_written_out
 from ppdm_sql.statement_text import STATEMENTS, Word, read, statement_inside, words_of
 from ppdm_sql.touching import FILE_ENDINGS, READERS, file_name
@@ -69,6 +71,14 @@ The tree calls lpad and rpad pad, and behind a dot by their own names.
 LONGEST = 10_000
 """Such a value is not counted by DuckDB's memory limit, nor can its making be interrupted."""
 
+NESTED = frozenset(
+    {
+        *("from_json", "from_json_strict", "json_contains", "json_group_structure", "json_structure"),
+        *("json_transform", "json_transform_strict", "make_type"),
+    }
+)
+"""Functions that go into a JSON text as deep as it is, or make a type that does: a deep one ends the process."""
+
 DISTANCES = frozenset(["damerau_levenshtein", "editdist3", "jaro_similarity", "jaro_winkler_similarity", "levenshtein"])
 """Functions that take as many steps as one text's length times the other's, and cannot be interrupted."""
 
@@ -83,35 +93,114 @@ SHOWN = frozenset(["tables", "databases", "schemas", "all"])
 CHANGES = frozenset({("insert", "into"), ("insert", "or"), ("delete", "from"), ("merge", "into")})
 """What statements that change tables begin with; one may stand in a WITH clause."""
 
+MOST_TERMS = 10_000
+MOST_TABLES = 1_000
+"""How many tables a query may read that is written out: DuckDB cannot be interrupted while it plans."""
+
 WRITTEN_OUT = (
-    ("tables", tables_written_out, 1_000),
+    ("tables", tables_written_out, MOST_TABLES),
     ("columns", columns_written_out, 4_000),
-    ("terms in one item", terms_written_out, 10_000),
+    ("terms in one item", terms_written_out, MOST_TERMS),
 )
 """What a query may have at most: DuckDB cannot be interrupted while it plans."""
+
+OPERATORS = re.compile(r"\W+|is .*")
+"""What operators are called that are functions too: "<" or "IS DISTINCT FROM"."""
+
+BROUGHT = "NOT internal AND database_name NOT IN ('memory', 'system', 'temp')"
+"""What is a database's own; temporary views are frames that the program has registered."""
 
 FILE_SIGNS = frozenset("./\\*?[:")
 
 
-def lock(con: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
-    """Let DuckDB open these files and no others, and let nothing of that be changed again."""
+def lock(con: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> frozenset[str]:
+    """Let DuckDB open these files and no others, and let nothing of that be changed again.
+
+    What is given back are names of what databases brought along and nobody may use.
+    """
     listed = ", ".join(quote_text(str(file)) for file in files)
     con.execute(f"SET allowed_paths = [{listed}]")
     for name, value in CLOSED.items():
         con.execute(f"SET {name} = {value}")
+    return withheld_names(con)
 
 
-def check_locked(con: duckdb.DuckDBPyConnection, catalog: Catalog, sql: str) -> None:
+def withheld_names(con: duckdb.DuckDBPyConnection) -> frozenset[str]:
+    """Functions of the databases' own, and views and tables with expressions that nobody could write here himself.
+
+    ReleaseError where such a function bears the name of one of DuckDB's, which our own statements call too.
+    """
+    macros = {
+        name.casefold()
+        for (name,) in con.execute(
+            f"SELECT function_name FROM duckdb_functions() WHERE {BROUGHT} "
+            f"AND NOT starts_with(lower(function_name), {quote_text(MANIFEST_MACRO)})"
+        ).fetchall()
+    }
+    own = con.execute("SELECT DISTINCT lower(function_name) FROM duckdb_functions() WHERE internal").fetchall()
+    if taken := sorted(macros & {name for (name,) in own}):
+        raise ReleaseError(
+            f"the database holds a function of its own that is called as one of DuckDB's, {taken[0]!r}: a locked "
+            "connection does not open it."
+        )
+    found = con.execute(
+        f"SELECT view_name, sql FROM duckdb_views() WHERE {BROUGHT} UNION ALL "
+        f"SELECT table_name, sql FROM duckdb_tables() WHERE {BROUGHT} AND contains(upper(sql), 'GENERATED')"
+    ).fetchall()
+    stored = [(name.casefold(), sql) for name, sql in found]
+    withheld = macros | {name for name, _ in stored if _times_read(name, dict(stored)) > MOST_TABLES}
+    while new := {name for name, sql in stored if name not in withheld and not _may_be_read(con, sql, withheld)}:
+        withheld |= new
+    return frozenset(withheld)
+
+
+def _may_be_read(con: duckdb.DuckDBPyConnection, sql: str, withheld: Set[str]) -> bool:
+    tree = read(sql)
+    try:
+        if tree is None:
+            return False
+        words = words_of(sql)
+        _check_names(words, withheld)
+        _check_words(con, words)
+        _check_inside(tree.expression if isinstance(tree.expression, exp.Query) else tree, Catalog())
+    except (Locked, RecursionError):
+        return False
+    return True
+
+
+def _times_read(name: str, stored: Mapping[str, str]) -> int:
+    """How many tables and views are read where a view is, by which all those are too that it names."""
+    sizes: dict[str, int] = {}
+
+    def size(one: str) -> int:
+        if one not in sizes:
+            sizes[one] = 1  # what it is to itself
+            sizes[one] = 1 + sum(size(word.folded) for word in words_of(stored[one]) if word.folded in stored)
+        return sizes[one]
+
+    return size(name)
+
+
+def _check_names(words: Sequence[Word], withheld: Set[str]) -> None:
+    for word in words:
+        if not word.is_string and word.folded in withheld:
+            raise Locked(
+                f"this connection is locked: nobody has looked into {word.text}, which came with the database."
+            )
+
+
+def check_locked(con: duckdb.DuckDBPyConnection, catalog: Catalog, sql: str, withheld: Set[str] = frozenset()) -> None:
     """Refuse what a locked connection does not run: all but reading, and reading of what is none of the release's.
 
     The words are checked as DuckDB takes them, the tables and calls as we understand them: both are run.
     """
     words = words_of(sql)
     first = words[0].folded if words else ""
+    _check_names(words, withheld)
     _check_words(con, words)
-    if first == "show":
+    inside = statement_inside(sql) if first in ("explain", "show") else None
+    if first == "show" and inside is None:
         return
-    inside = statement_inside(sql) if first == "explain" else None
     try:
         _check_read(read(take_out(sql if inside is None else inside)[0]), catalog, first)
     except RecursionError:
@@ -126,16 +215,29 @@ def _check_read(tree: exp.Expr | None, catalog: Catalog, first: str) -> None:
     _check_inside(tree, catalog)
 
 
-def check_part(con: duckdb.DuckDBPyConnection, catalog: Catalog, what: str, text: str, tree: exp.Expr | None) -> None:
+def check_part(
+    con: duckdb.DuckDBPyConnection,
+    catalog: Catalog,
+    what: str,
+    text: str,
+    tree: exp.Expr | None,
+    withheld: Set[str] = frozenset(),
+) -> None:
     """Refuse what a text that becomes part of a query may not hold, nor what cannot be read of it."""
     if tree is None or (isinstance(tree, STATEMENTS) and not isinstance(tree, READERS)):
         raise Locked(f"this connection is locked: what {what} was given is not a part of a query that can be read.")
-    _check_words(con, words_of(text))
+    words = words_of(text)
+    _check_names(words, withheld)
+    _check_words(con, words)
     _check_inside(tree, catalog)
 
 
 def _check_words(con: duckdb.DuckDBPyConnection, words: Sequence[Word]) -> None:
-    names = [word.folded for word in words if not word.is_string]
+    texts = [word for word in words if not word.is_string]
+    names = [word.folded for word in texts]
+    for word, after in pairwise(texts):
+        if after.text.startswith("(") and _is_operator(word):
+            raise Locked(f"this connection is locked: {word.text} is an operator, and not called as a function is.")
     for name in names:
         if name in MACHINE or (name.startswith(PREFIXES) and name not in TABLES):
             raise _machine(name)
@@ -146,6 +248,14 @@ def _check_words(con: duckdb.DuckDBPyConnection, words: Sequence[Word]) -> None:
             raise Locked(f"this connection is locked: its setting {following} is not shown.")
         if (name, following) in CHANGES or (name == "update" and "set" in names):
             raise Locked(f"this connection is locked: {name.upper()} is not allowed, only queries and SET ppdm_.. are.")
+
+
+def _is_operator(word: Word) -> bool:
+    """Whether a word before a parenthesis calls an operator by its name: DuckDB then compares values of any types.
+
+    It finds that out too late, and the database cannot be used after that.
+    """
+    return word.folded == "operator" or (word.text.startswith('"') and OPERATORS.fullmatch(word.folded) is not None)
 
 
 @functools.cache
@@ -173,6 +283,14 @@ def _check_inside(tree: exp.Expr, catalog: Catalog) -> None:
                 f"this connection is locked: written out, the query has more than {most:,} {name}, for names stand for "
                 "names and stars for stars. Use fewer of them, or each less often."
             )
+    if _doubled(tree) > MOST_TERMS:
+        raise Locked(
+            f"this connection is locked: written out, the query has more than {MOST_TERMS:,} terms, for some functions "
+            "are written with an argument more than once. Nest fewer of them."
+        )
+    for kind in tree.find_all(exp.DataType):
+        if "variant" in kind.sql(dialect="duckdb").casefold():
+            raise Locked("this connection is locked: nothing is made a VARIANT.")
     for table in tree.find_all(exp.Table):
         _check_table(table, catalog)
     for call in tree.find_all(exp.Func):
@@ -204,6 +322,8 @@ def _check_call(call: exp.Func) -> None:
                 f"{LONGEST:,}, once and not for each item of a list. In FROM there is no such limit."
             )
     called_on = [call.parent.this] if isinstance(call.parent, exp.Dot) else []  # 'x'.levenshtein('y')
+    if name in NESTED:
+        raise Locked(f"this connection is locked: {name} cannot stop in a value that is nested too deeply.")
     if name in DISTANCES and not any(_is_short(text) for text in (*called_on, *arguments)):
         raise Locked(f"this connection is locked: {name} takes a constant text of up to {SHORT} letters.")
     if name == "reservoir_quantile" and not all(_is_small(size) for size in arguments[2:]):  # kept for each group
@@ -212,6 +332,34 @@ def _check_call(call: exp.Func) -> None:
         pattern = (*called_on, *arguments, None)[0]
         if not (isinstance(pattern, exp.Literal) and pattern.is_string) or WIDTH.search(pattern.this):
             raise Locked(f"this connection is locked: {name} takes a constant text, and widths below {LONGEST:,}.")
+
+
+def _doubled(tree: exp.Expr) -> int:
+    """How often an argument is written at most, where calls stand in others that DuckDB writes them out in."""
+    most = 1
+    times = {id(tree): 1}
+    for node in tree.walk(bfs=True):
+        above = times[id(node.parent)] if node is not tree else 1
+        call = node.expression if isinstance(node, exp.Dot) else node  # 'x'.nullif('y')
+        more = _repeating_macros().get(_name_of(call), 1) if isinstance(call, exp.Func) else 1
+        times[id(node)] = above * more
+        most = max(most, above * more)
+    return most
+
+
+@functools.cache
+def _repeating_macros() -> Mapping[str, int]:
+    """DuckDB's own functions that it writes out as another expression, with an argument more than once."""
+    query = (
+        "SELECT lower(function_name), parameters, macro_definition FROM duckdb_functions() "
+        "WHERE internal AND function_type = 'macro'"
+    )
+    found: dict[str, int] = {}
+    with duckdb.connect() as con:
+        for name, parameters, text in con.execute(query).fetchall():
+            words = Counter(re.findall(r"\w+", text))
+            found[name] = max([found.get(name, 1), *(words[parameter] for parameter in parameters)])
+    return {name: times for name, times in found.items() if times > 1}
 
 
 def _is_repeated(call: exp.Expr) -> bool:

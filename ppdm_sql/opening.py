@@ -109,7 +109,11 @@ def _connect_apart(path: str, config: dict[str, Any], session: Session, verified
         con.execute(f"USE {quote_name(session.home)}")
     _check_unchanged(con, verified)
     if session.locked:
-        lock(con, [])
+        try:
+            session.withheld = lock(con, [])
+        except ReleaseError:
+            con.close()
+            raise
     return Connection(con, session)
 
 

@@ -81,7 +81,7 @@ class Guard:
             text = str(value)
             tree = parse(text) or parse(f"SELECT {text}")
             if self.session.locked:
-                check_part(self.con, self.session.catalog(self.con), what, text, tree)
+                check_part(self.con, self.session.catalog(self.con), what, text, tree, self.session.withheld)
             touched = tree is not None and self.session.releases(self.con, tree)
             if touched or self.session.may_reach_release(self.con, text):
                 raise QueryError(f"{what} may not name a release: write the whole query as con.sql('SELECT ..').")

@@ -34,7 +34,8 @@ class Session:
     """The catalog is read again after every statement that may have changed it.
 
     `home` is the database that a cursor begins in, where it is not the first one of the connection. `verified` are
-    files whose signatures were verified, and which DuckDB opens again for every statement.
+    files whose signatures were verified, and which DuckDB opens again for every statement. `withheld` are names that
+    no statement may use, where the connection is locked.
     """
 
     settings: Settings = field(default_factory=Settings)
@@ -45,6 +46,7 @@ class Session:
     locked: bool = False
     home: str | None = None
     verified: Verified | None = None
+    withheld: frozenset[str] = frozenset()
 
     def catalog(self, con: duckdb.DuckDBPyConnection) -> Catalog:
         """The releases in sight of the connection."""

@@ -23,6 +23,14 @@ from ppdm_sql.touching import FILE_ENDINGS, READERS, is_release_file, is_safe_fu
 OPTIONS = frozenset(["analyze", "format", "costs", "verbose"])
 """What may stand in the parentheses of EXPLAIN (..)."""
 
+QUERIES = frozenset(
+    {
+        *("select", "from", "with", "values", "table", "pivot", "pivot_wider", "unpivot", "pivot_longer", "("),
+        *("describe", "desc", "show", "summarize"),
+    }
+)
+"""What a query begins with that SHOW is given, which then tells its columns as DESCRIBE does."""
+
 DESCRIBING = frozenset(["show", "table_info"])
 """Pragmas that tell names and types of a table, and nothing of its values."""
 
@@ -176,10 +184,12 @@ def setting_of(sql: str) -> tuple[str, str | None] | None:
 
 
 def statement_inside(sql: str) -> str | None:
-    """The statement that EXPLAIN, PREPARE, CALL or CREATE TYPE holds, as one that can be read; None for others.
+    """The statement that EXPLAIN, SHOW, PREPARE, CALL or CREATE TYPE holds, as one that can be read; None for others.
 
     >>> statement_inside("EXPLAIN (ANALYZE, FORMAT json) FROM t")
     'FROM t'
+    >>> statement_inside("SHOW SELECT 1"), statement_inside("SHOW t")
+    ('SELECT 1', None)
     >>> statement_inside("CALL query('FROM t')")
     "SELECT * FROM query('FROM t')"
     """
@@ -195,6 +205,8 @@ def statement_inside(sql: str) -> str | None:
         if folded[last + 1 : last + 2] == ["("] and folded[last + 2] in OPTIONS:
             last = _closing(folded, last + 1)
         return after(last)
+    if folded[:1] == ["show"] and len(words) > 1 and words[1].text.casefold() in QUERIES:
+        return after(0)
     if folded[:1] == ["prepare"] and "as" in folded:
         return after(folded.index("as"))
     if folded[:1] == ["call"]:

@@ -39,8 +39,14 @@ def ask(con: Connection, sql: str, form: str) -> None:
 
 
 def _rows(con: Connection) -> Iterator[tuple[Any, ...]]:
-    while rows := con.fetchmany(FETCHED):
-        yield from rows
+    try:
+        while rows := con.fetchmany(FETCHED):
+            yield from rows
+    except OverflowError:
+        raise QueryError(
+            "the result has a value that is too large to be shown, such as an INTERVAL of a million years: cast it to "
+            "VARCHAR."
+        ) from None
 
 
 def sql_of(argument: str) -> str:

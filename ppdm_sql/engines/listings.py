@@ -118,7 +118,7 @@ class _Listing:
         """The name of a release's rows; None where a name means no release, or is none."""
         try:
             table = exp.to_table(name, dialect="duckdb")
-        except SqlglotError:
+        except (SqlglotError, ValueError):  # it has too many parts for a name
             return None
         home = self.catalog.home(table)
         return None if home is None else ".".join(quote_name(part) for part in home)

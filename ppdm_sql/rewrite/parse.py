@@ -49,7 +49,7 @@ def parse(sql: str) -> exp.Expr | None:
         if _dollars_misread(sql):
             return None
         found = sqlglot.parse(sql, dialect=DuckDBAsWritten)
-    except SqlglotError:
+    except (SqlglotError, IndexError, ValueError):  # the latter two by mistake, as of SHOW ALL
         return None
     trees = [tree for tree in found if tree is not None and not isinstance(tree, exp.Semicolon)]
     if len(trees) != 1:  # a comment behind a semicolon is a tree of its own

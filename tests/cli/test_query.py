@@ -148,3 +148,18 @@ def test_what_is_not_a_release(run, demo, tmp_path):
         done = run("query", path, "SELECT 1")
         assert (done.code, done.out, done.err.count("\n")) == (2, "", 1), path
         assert done.err.startswith(f"ppdm-sql: {message}")
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "json"])
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("SELECT unhex('é𝄞x')", "DuckDB refuses a value in the statement"),
+        ("SELECT INTERVAL '-178000000 years' AS i", "a value that is too large to be shown"),
+    ],
+)
+def test_what_python_cannot_hold_is_one_line(run, demo, sql, said, form):
+    done = run("query", demo.release, sql, "--format", form)
+    assert done.code == 2
+    assert said in done.err
+    assert done.err.count("\n") == 1

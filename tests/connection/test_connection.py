@@ -292,3 +292,16 @@ def test_intervals_beside_a_union_have_their_columns_in_every_member(con):
         assert [row[0] for row in rows] == ["x", *sorted(ends, key=lambda sex: ends[sex])]
         assert {row[0]: list(row[1:]) for row in rows} == {"x": [6, 6, 6], **ends}
     assert len(con.execute(f"{counted} EXCEPT SELECT 'x', 6").fetchall()[0]) == 2
+
+
+@pytest.mark.parametrize("sql", ["SHOW ALL", "SHOW a.b.c.d", "SHOW WITH a AS (SELECT 1.5 AS x, 2.5 AS y, .1) FROM a"])
+def test_what_sqlglot_fails_on_is_no_fault_of_ours(con, sql):
+    try:
+        con.execute(sql)
+    except duckdb.CatalogException as missing:
+        assert "does not exist" in str(missing)
+
+
+def test_a_setting_that_sqlglot_fails_on_is_an_error_of_duckdbs(con):
+    with pytest.raises(duckdb.Error):
+        con.execute("SET threads = v . true")

@@ -126,6 +126,13 @@ def test_there_is_no_way_out(both, folder):
     assert len(frame) == arrow.num_rows == 1
 
 
+def test_operators_are_no_functions(con):
+    for call in ('"<"(range, 1)', 'range."="(1)', '"IS DISTINCT FROM"(range, 1)', "range OPERATOR(=) 1"):
+        with pytest.raises(Locked, match="is an operator, and not called as a function is"):
+            con.execute(f"SELECT {call} FROM range(3)")
+    assert con.execute('SELECT 1 = (1) AND 1 IS DISTINCT FROM (2) AS "is it (so)"').fetchall() == [(True,)]
+
+
 @pytest.mark.parametrize("name", ["r.duckdb", "part-*.parquet"])
 def test_duckdb_itself_lets_nobody_out_if_our_own_checks_fail(folder, name):
     before = _tree_of(folder)
@@ -245,6 +252,12 @@ def _nested(query: str, begin: str, times: int) -> str:
     return begin
 
 
+def test_a_query_that_is_shown_is_held_to_what_others_are(con):
+    with pytest.raises(Locked, match="written out, the query has more than 4,000 columns"):
+        con.execute(f"SHOW {_nested('SELECT *, * FROM ({})', 'SELECT 1 AS a', 13)}")
+    assert con.execute("SHOW FROM range(3)").fetchall()[0][:2] == ("range", "BIGINT")
+
+
 @pytest.mark.parametrize(
     ("refused", "answered", "what"),
     [
@@ -276,6 +289,16 @@ def _nested(query: str, begin: str, times: int) -> str:
             ),
             "WITH RECURSIVE t AS (SELECT 1 AS a UNION ALL SELECT a + 1 FROM t WHERE a < 5) FROM t",
             "1,000 tables",
+        ),
+        (
+            lambda times: f"SELECT {_nested('nullif({}, 1)', '1', min(times, 20))} UNION ALL SELECT 2",
+            "SELECT count(*), split_part(fmod(count(*), 3)::VARCHAR, '.', 1) FROM people WHERE nullif(age, 30) > 20",
+            "10,000 terms, for some functions",
+        ),
+        (
+            lambda times: f"SELECT {_nested('{}.array_pop_back()', '[1]', times)}",
+            "SELECT array_to_string([array_to_string([split_part('a-b', '-', 1)], ',')], '-')",
+            "10,000 terms, for some functions",
         ),
     ],
 )
