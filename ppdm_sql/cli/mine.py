@@ -97,11 +97,11 @@ def _show_certain(found: pa.Table, what: str, arguments: argparse.Namespace) -> 
         say(f"no {what} is estimated to pass the thresholds: lower them to see more.")
         return
     half = float(np.median(found["high"].to_numpy() - found["low"].to_numpy())) / 2
+    rest = "" if arguments.all else "; --all lists what may be there by accident"
     say(
         f"nothing can be told at this privacy: {len(found):,} {what}{'s' if len(found) > 1 else ''} may pass the "
         f"thresholds and none does for sure; half of them are known to +-{half:.1%} at best. A higher --min-support "
-        "helps, smaller itemsets, more baskets, or a release with a larger gamma (less privacy); --all lists what may "
-        "be there by accident."
+        f"helps, smaller itemsets, more baskets, or a release with a larger gamma (less privacy){rest}."
     )
 
 

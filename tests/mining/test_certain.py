@@ -138,6 +138,8 @@ def test_the_command_says_where_nothing_can_be_told(groceries, capsys):
     assert main(asked) == 0
     shown = capsys.readouterr()
     assert shown.out.strip() == "[]"
-    assert "nothing can be told at this privacy" in shown.err and "larger gamma" in shown.err
+    assert "nothing can be told at this privacy" in shown.err and "--all lists" in shown.err
     assert main([*asked, "--all"]) == 0
-    assert '"certain": false' in capsys.readouterr().out
+    shown = capsys.readouterr()
+    assert '"certain": false' in shown.out
+    assert "a larger gamma (less privacy).\n" in shown.err and "--all" not in shown.err
