@@ -33,6 +33,7 @@ from ppdm_sql.rewrite.refuse import place, refuse
 from ppdm_sql.rewrite.relation import Asking
 from ppdm_sql.rewrite.rows import passed, sources
 from ppdm_sql.rewrite.scopes import in_sight, with_query
+from ppdm_sql.rewrite.seldom_shown import check_shown
 from ppdm_sql.rewrite.settings import Settings
 from ppdm_sql.rewrite.shape import check_rows, is_aggregate, touches_perturbed
 from ppdm_sql.rewrite.small_domains import in_parts, parted, plan_parts
@@ -200,7 +201,7 @@ class _Rewriting:
         make: Callable[[Query, EmbeddedEngine], Plan] = make_plan if joined is None else joined.plan
         if used:
             make = functools.partial(plan_parts, used)
-        plans = [sized(engine, make(one, engine)) for one in collected]
+        plans = [sized(engine, check_shown(make(one, engine))) for one in collected]
         name = f"{GROUPS}{len(self.groups)}"
         found = answer(engine, plans, name)
         if found.groups is not None:

@@ -7,6 +7,7 @@ domain that never occurs although chance alone would have drawn it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -26,8 +27,8 @@ SAMPLE = 4096
 """Rows that are looked at."""
 LISTED = 4096
 """Lists of more values are not compared with the rows: a statement with all of them takes longer than an answer."""
-SURELY = 60.0
-"""A value that is drawn so often on average is missing with a probability of e to the minus that."""
+SURELY = 30.0
+"""Values are missing by chance with a probability of at most e to the minus that: then it is not by chance."""
 
 
 def check_columns(where: str, manifest: Manifest, columns: Sequence[tuple[str, str]]) -> None:
@@ -64,7 +65,7 @@ def check_sample(con: duckdb.DuckDBPyConnection, where: str, manifest: Manifest,
         bad, known, different = found[1 + 3 * i : 4 + 3 * i]
         if bad:
             disagree(where, f"column {column.name!r} has values that its mechanism never gives")
-        if isinstance(column, BoundColumn) and different < _expected(column, known, found[0]):
+        if isinstance(column, BoundColumn) and _lacks(column, known, found[0], different):
             disagree(where, f"column {column.name!r} lacks values that its mechanism would have drawn by now")
 
 
@@ -79,13 +80,18 @@ def _named(columns: Sequence[PerturbedColumn]) -> list[str]:
     return names + [column.size_column for column in columns if isinstance(column, BasketColumn)]
 
 
-def _expected(column: BoundColumn, known: int, rows: int) -> int:
-    """How many different values there must be among so many rows that have one."""
+def _lacks(column: BoundColumn, known: int, rows: int, different: int) -> bool:
+    """Whether so few different values among so many rows, of which some have one, are no accident.
+
+    That some given values are all missing has a chance of at most e to the minus of the draws expected of them; there
+    are (size over missing) choose that many, which is at most (e size / missing) to the power of missing.
+    """
     size = column.domain.size
-    if isinstance(column, OwnColumn) or size > SAMPLE:
-        return 0
-    drawn = (rows if column.nulls == "value" else known) * (1 - column.retain)
-    return size if drawn / column.spread >= SURELY else 0
+    missing = size - different
+    if isinstance(column, OwnColumn) or missing <= 0:
+        return False
+    drawn = (rows if column.nulls == "value" else known) * (1 - column.retain) / column.spread
+    return missing * (drawn - 1 - math.log(size / missing)) > SURELY
 
 
 def _problem(column: PerturbedColumn) -> str | None:

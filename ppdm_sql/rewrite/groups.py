@@ -40,7 +40,10 @@ def groups_select(plan: Plan) -> exp.Select:
     if plan.many_groups:  # one sum of weights may do the work of several counts
         other, summed = _scanned(plan, _never_counted)
         scan, columns = (other, summed) if len(other) < len(scan) else (scan, columns)
-    middle = exp.Select(expressions=columns, from_=exp.From(this=inner(scan.select(), "ppdm_scan")))
+    counted = scan.select()
+    if plan.condition == FALSE:
+        counted = counted.where(exp.false(), append=False)  # COUNT_IF over no row at all is NULL
+    middle = exp.Select(expressions=columns, from_=exp.From(this=inner(counted, "ppdm_scan")))
     if plan.empty:
         middle.set("where", exp.Where(this=exp.false()))
     return middle

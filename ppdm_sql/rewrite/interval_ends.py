@@ -6,11 +6,12 @@ nothing is uncertain. A function that rises, or falls, with its one uncertain ar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
 from ppdm_sql.rewrite.derivative import NoDerivative
+from ppdm_sql.rewrite.scan import typed
 
 Ends = tuple[exp.Expr, exp.Expr]
 ROUNDING = (exp.Round, exp.Ceil, exp.Floor)
@@ -40,7 +41,9 @@ def interval_ends(
         return interval_ends(below, plain, smooth, is_column)
 
     def through(function: exp.Expr, argument: str, inside: Ends) -> Ends:
-        return _ordered(*(_with(function, plain, argument, end) for end in inside))
+        if isinstance(function, exp.Cast):
+            return _cast(function, inside)
+        return _ordered(*(_with(function, plain, argument, _defined(function, end)) for end in inside))
 
     if (known := smooth(node)) is not None or is_column(node):
         return known
@@ -49,7 +52,8 @@ def interval_ends(
         if all(found is None for found, _ in options):
             return None
         sides = [[plain(option) if found is None else found[side] for found, option in options] for side in (0, 1)]
-        return tuple(type(node)(this=first, expressions=rest) for first, *rest in sides)  # type: ignore[return-value]
+        pick = _largest if isinstance(node, exp.Greatest) else _least
+        return pick(sides[0]), pick(sides[1])
     if isinstance(node, exp.Coalesce):
         return _coalesced(node, plain, ends)
     if isinstance(node, exp.Case | exp.If):
@@ -57,8 +61,8 @@ def interval_ends(
     if isinstance(node, exp.Abs) and (inside := ends(node.this)) is not None:
         low, high = inside
         zero = exp.Literal.number("0e0")
-        nearest = exp.Greatest(this=low.copy(), expressions=[exp.Neg(this=exp.Paren(this=high.copy())), zero])
-        return nearest, exp.Greatest(this=exp.Abs(this=low), expressions=[exp.Abs(this=high)])
+        nearest = _largest([low.copy(), exp.Neg(this=exp.Paren(this=high.copy())), zero])
+        return nearest, _largest([exp.Abs(this=low), exp.Abs(this=high)])
     if isinstance(node, MONOTONE):
         inside = ends(node.this)
         return None if inside is None else through(node, "this", inside)
@@ -105,7 +109,7 @@ def _chosen(
     tests = [*(branch.this for branch in branches), *([subject] if subject is not None else [])]
     if not all(_is_certain(test, ends) for test in tests):
         lows, highs = ([one[side].copy() for one in found] for side in (0, 1))
-        return exp.Least(this=lows[0], expressions=lows[1:]), exp.Greatest(this=highs[0], expressions=highs[1:])
+        return _least(lows), _largest(highs)
     if all(ends(one) is None for one in outcomes):
         return None
     sides = []
@@ -134,5 +138,30 @@ def _with(function: exp.Expr, plain: Callable[[exp.Expr], exp.Expr], argument: s
     return found
 
 
+def _defined(function: exp.Expr, end: exp.Expr) -> exp.Expr:
+    """An end of an argument, where the function has a value: neither roots nor logarithms have one below zero."""
+    return _largest([end, exp.Literal.number("0e0")]) if isinstance(function, exp.Sqrt | exp.Ln) else end
+
+
+def _cast(function: exp.Cast, inside: Ends) -> Ends:
+    """The ends in another type; one that the type cannot hold is beyond all that it can."""
+    beyond = (f"{sign}Infinity" for sign in ("-", ""))
+    cast = (exp.TryCast(this=exp.Paren(this=end.copy()), to=function.args["to"].copy()) for end in inside)
+    low, high = (
+        exp.Coalesce(this=typed(one, "DOUBLE"), expressions=[typed(exp.Literal.string(other), "DOUBLE")])
+        for one, other in zip(cast, beyond, strict=True)
+    )
+    return low, high
+
+
 def _ordered(one: exp.Expr, other: exp.Expr) -> Ends:
-    return exp.Least(this=one, expressions=[other]), exp.Greatest(this=one.copy(), expressions=[other.copy()])
+    return _least([one, other]), _largest([one.copy(), other.copy()])
+
+
+def _least(options: Sequence[exp.Expr]) -> exp.Expr:
+    """The least of those that are not NULL."""
+    return exp.Least(this=options[0], expressions=list(options[1:]), ignore_nulls=True)
+
+
+def _largest(options: Sequence[exp.Expr]) -> exp.Expr:
+    return exp.Greatest(this=options[0], expressions=list(options[1:]), ignore_nulls=True)

@@ -17,8 +17,8 @@ PIECES: dict[type[exp.Expr], type[exp.Expr]] = {
 
 
 def piece_of(node: exp.Expr) -> exp.Expr:
-    """An exact aggregate of one piece; counts are never NULL."""
-    counts = isinstance(counting(node), exp.Count | exp.CountIf)
+    """An exact aggregate of one piece; a count is never NULL, unlike COUNT_IF where its test is never TRUE or FALSE."""
+    counts = isinstance(counting(node), exp.Count)
     return exp.Coalesce(this=node.copy(), expressions=[exp.Literal.number(0)]) if counts else node.copy()
 
 
@@ -27,10 +27,9 @@ def put_together(node: exp.Expr, pieces: exp.Expr) -> exp.Expr:
     function = counting(node)
     assert function is not None
     whole: exp.Expr = PIECES[type(function)](this=pieces)
-    if isinstance(function, exp.Count | exp.CountIf):
-        zero = exp.Coalesce(this=whole, expressions=[exp.Literal.number(0)])
-        whole = typed(zero, "BIGINT" if isinstance(function, exp.Count) else "INT128")
-    return whole
+    if isinstance(function, exp.Count):
+        return typed(exp.Coalesce(this=whole, expressions=[exp.Literal.number(0)]), "BIGINT")
+    return typed(whole, "INT128") if isinstance(function, exp.CountIf) else whole
 
 
 def counting(node: exp.Expr) -> exp.Expr | None:

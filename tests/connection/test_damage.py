@@ -72,6 +72,21 @@ def test_a_manifest_that_does_not_fit_the_rows(tmp_path, rule, values, change):
         ppdm_sql.connect(path)
 
 
+@pytest.mark.parametrize("size", [51, 52, 60, 100, 500, 1_000])
+def test_a_manifest_with_a_larger_domain(tmp_path, size):
+    """Of 50 values that rows are redrawn from, none is missing; of more, all of the others are."""
+    path = tmp_path / "r.parquet"
+    rule = {"mechanism": "uniform", "domain": {"min": 0, "max": 49}, "retain": 0.5}
+    table = pa.table({"id": np.arange(6_000), "x": np.arange(6_000) % 50})
+    publish(table, policy(rule), to=path, key=KEY, progress=False)
+    rewritten(path, lambda column: None)
+    with ppdm_sql.connect(path) as con:
+        assert con.execute("SELECT count(*) FROM t").fetchone() == (6_000,)
+    rewritten(path, lambda column: column["domain"].update(size=size))
+    with pytest.raises(ReleaseError, match="'x' lacks values that its mechanism would have drawn"):
+        ppdm_sql.connect(path)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

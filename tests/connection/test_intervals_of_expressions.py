@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -181,3 +182,27 @@ def test_groups_by_what_has_a_kink_are_certain(con, key):
     answer = cursor.execute(sql)
     assert [column[0] for column in answer.description] == ["g", "n", "n_low", "n_high", "m", "m_low", "m_high"]
     assert all(row[2] < row[1] < row[3] for row in answer.fetchall())
+
+
+@pytest.mark.parametrize(
+    ("expression", "low", "high"),
+    [
+        ("sqrt(round(count(*)))", 0.0, math.sqrt),
+        ("ln(round(count(*)))", -math.inf, math.log),
+        ("round(count(*))::UTINYINT", -math.inf, float),
+        ("round(count(*))::DECIMAL(3, 0)", float, float),
+        ("CASE WHEN count(*) > 1000 THEN NULL ELSE round(count(*)) END", float, float),
+        ("CASE WHEN count(*) < 1000 THEN round(count(*)) END", float, float),
+    ],
+)
+def test_ends_where_the_expression_has_no_value(con, expression, low, high):
+    """An interval of a count of few, which reaches below zero: no end is NaN, NULL or on the other side."""
+    cursor = con.cursor()
+    cursor.execute("SET ppdm_errors = 'columns'")
+    where = "FROM people WHERE age = 3 AND k = 3 AND id < 100"
+    plain = cursor.execute(f"SELECT round(count(*)) AS n {where}").fetchone()
+    value, *ends = cursor.execute(f"SELECT {expression} AS e {where}").fetchone()
+    assert plain[1] < 0 < plain[0] < plain[2]
+    for end, expected, by_itself in zip(ends, (low, high), plain[1:], strict=True):
+        assert end == pytest.approx(expected(by_itself) if callable(expected) else expected)
+    assert ends[0] <= float(value) <= ends[1]

@@ -46,3 +46,41 @@ def test_what_no_number_can_hold_is_refused(tmp_path):
         assert con.execute(f"SELECT count(*) FROM wide WHERE {all_of(20)}").fetchone()
         with pytest.raises(Unsupported, match=r"50 perturbed columns at once \(c0, c1, c10, c11, c12 and 45 more\)"):
             con.execute(f"SELECT count(*) FROM wide WHERE {all_of(COLUMNS)}")
+
+
+ALIKE, KINDS = 2_000, 120
+
+
+@pytest.fixture(scope="module")
+def alike(tmp_path_factory):
+    """Releases of rows that are all the same, a tenth or half of whose values are redrawn."""
+    folder = tmp_path_factory.mktemp("alike")
+    table = pa.table({"id": range(ALIKE), **{f"c{i}": [4] * ALIKE for i in range(KINDS)}})
+    for retain in (0.9, 0.5):
+        column = {"mechanism": "uniform", "domain": {"min": 0, "max": 9}, "retain": retain}
+        policy = {"table": "w", "identity": ["id"], "columns": {f"c{i}": column for i in range(KINDS)}}
+        publish(table, policy, to=folder / f"{retain}.duckdb", key=write_key(folder, 1), progress=False)
+    return folder
+
+
+@pytest.mark.parametrize(("retain", "columns"), [(0.9, 100), (0.9, KINDS), (0.5, 12), (0.5, 40), (0.5, KINDS)])
+def test_conditions_that_hardly_any_row_would_show_are_refused(alike, retain, columns):
+    where = " AND ".join(f"c{i} = 4" for i in range(columns))
+    for asked in ("count(*)", "sum(c0)", "count(*) FILTER (WHERE c0 = 4)"):
+        with (
+            ppdm_sql.connect(alike / f"{retain}.duckdb") as con,
+            pytest.raises(Unsupported, match=f"{columns} perturbed columns at once .* would be expected to show it"),
+        ):
+            con.execute(f"SELECT {asked} FROM w WHERE {where}")
+
+
+@pytest.mark.parametrize(("retain", "columns"), [(0.9, 40), (0.9, 60), (0.5, 6), (0.5, 8)])
+def test_as_many_as_rows_still_show_are_answered(alike, retain, columns):
+    where = " AND ".join(f"c{i} = 4" for i in range(columns))
+    with ppdm_sql.connect(alike / f"{retain}.duckdb") as con:
+        con.execute("SET ppdm_errors = 'columns'")
+        _, low, high = con.execute(f"SELECT count(*) FROM w WHERE {where}").fetchone()
+        assert low < ALIKE < high
+        either = " OR ".join(f"c{i} = 4" for i in range(20))  # nearly every row shows that it meets one of them
+        _, low, high = con.execute(f"SELECT count(*) FROM w WHERE {either}").fetchone()
+        assert low <= ALIKE <= high

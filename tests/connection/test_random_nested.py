@@ -30,7 +30,7 @@ FATES = ("answered", "refused", "invalid", "not compared")
 OF_DUCKDB = re.compile(r"\w+ Error:")
 NEARLY = re.compile(r"\b(code|noisy|items)\b", re.IGNORECASE)
 """Columns of which nearly everything is kept: nobody at all cannot be told from nobody but for rounding."""
-LIMITED = re.compile(r"\b(LIMIT|OFFSET)\b", re.IGNORECASE)
+LIMITED = re.compile(r"\b(LIMIT|OFFSET|QUALIFY)\b", re.IGNORECASE)
 NUMBER = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|BOOLEAN)(\[\])?$")
 
 
@@ -67,7 +67,7 @@ def compared(drawn: Drawn, found: Result, truth: Result) -> str:
 
 
 def shows_nobody(drawn: Drawn, ours: list[tuple[Any, ...]]) -> bool:
-    """Whether groups that nearly nobody is in may have taken the place of others behind LIMIT."""
+    """Whether groups that nearly nobody is in may have taken the place of others behind LIMIT or QUALIFY."""
     nearly = bool(NEARLY.search(drawn.sql)) and bool(LIMITED.search(drawn.sql)) and "GROUP" in drawn.sql
     return nearly and any(isinstance(value, float) and abs(value) < 1e-3 for row in ours for value in row)
 
@@ -80,6 +80,8 @@ def fate(drawn: Drawn, found: Result, truth: Result) -> str:
         kinds = zip(found.types, truth.types, strict=True)
         wrong = [pair for pair in kinds if pair[0] != pair[1] and not all(map(NUMBER.match, pair))]
         return "other types" if wrong else compared(drawn, found, truth)
+    if not truth.rows and str(found.error).startswith("Conversion Error"):  # a constant that DuckDB never came to
+        return "invalid"
     if not isinstance(found.error, QueryError | Unsupported) or OF_DUCKDB.match(str(found.error)):
         return "error inside"
     return "refused"

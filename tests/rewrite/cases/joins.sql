@@ -235,3 +235,7 @@ SELECT count(*) AS n FROM people p JOIN jobs.jobs j USING (id) WHERE p.age > j.s
 SELECT sex, count(*) AS n, sum(cost) AS s FROM people JOIN visits USING (id) WHERE age < hours GROUP BY sex ORDER BY sex;
 --! case: a constant that is grouped by under its alias, where rows repeat
 SELECT -3 AS z, count(*) AS n, sum(cost) AS m FROM people JOIN visits USING (id) WHERE age > 30 GROUP BY z;
+--! case: COUNT_IF over nothing, and of what is never known, beside a join that repeats rows
+SELECT count_if(p.id > 3) AS a, count_if(TRUE) AS b, count(*) AS n, sum(age) AS s FROM people AS p LEFT JOIN visits AS v ON p.id = v.id WHERE p.id < 0;
+--! case: COUNT_IF of what is never known beside a join that repeats rows
+SELECT count_if(NULL::BOOLEAN) AS a, count_if(cost > 3 AND NULL) AS b, sum(age) AS s FROM people JOIN visits USING (id);
