@@ -33,6 +33,7 @@ from ppdm_sql.relation import Guard, Relation, plain_or_same, stored
 from ppdm_sql.released import Released
 from ppdm_sql.results import Results
 from ppdm_sql.rewrite.parse import Parameters
+from ppdm_sql.rewrite.varying import varying
 from ppdm_sql.scope import with_variables_of_caller
 from ppdm_sql.session import Session
 from ppdm_sql.statement import Statement, understand
@@ -343,7 +344,9 @@ class Connection(Results, Released):
         text = statement.rewritten or ""
         text = text if run == self._con.sql else self._limited(text, None)
         if not any(plan.many_groups for plan in statement.plans):
-            return run(text)
+            answer = run(text)
+            changing = run == self._con.sql and varying(statement.plans) is not None
+            return answer.materialize() if changing else answer  # the shares in it are those of now
         self._room.make()
         answer = run(text)
         if run == self._con.sql:  # a relation is planned when it runs, which must be while there is room
