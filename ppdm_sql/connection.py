@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from weakref import WeakSet
 
 import duckdb
+from sqlglot import exp
 
 from ppdm_sql.compiling import compile_statement
 from ppdm_sql.dbapi import as_dbapi
@@ -316,6 +317,11 @@ class Connection(Results, Released):
     def _store_answer(self, view: CreateReconstructed, parameters: Parameters) -> None:
         """Store an answer as plain SQL; the comment tells us, when we read the view, that it is one."""
         answer = compile_statement(EmbeddedEngine(self._con), self._session, view.query, parameters, "duckdb")
+        if self._session.catalog(self._con).release(exp.to_table(view.name, dialect="duckdb")) is not None:
+            raise QueryError(
+                f"{view.name} is the release itself: here it would go on to mean the perturbed rows, and the answer "
+                "elsewhere. Name the view otherwise."
+            )
         create = "CREATE OR REPLACE VIEW" if view.replace else "CREATE VIEW"
         self._con.execute(f"{create} {view.name} AS {answer}")
         self._con.execute(f"COMMENT ON VIEW {view.name} IS {quote_text(RECONSTRUCTED)}")

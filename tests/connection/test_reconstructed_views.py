@@ -109,3 +109,12 @@ def test_a_relation_keeps_the_answer_of_its_making(condition, path):
         made = con.sql(query)
         con.execute("SET VARIABLE bound = 60; UPDATE bounds SET bound = 60")
         assert made.fetchall() == expected
+
+
+@pytest.mark.parametrize("name", ["people", "main.People", '"PEOPLE"'])
+@pytest.mark.parametrize("create", ["CREATE", "CREATE OR REPLACE"])
+def test_an_answer_does_not_take_the_name_of_its_release(create, name, path):
+    with ppdm_sql.connect(path) as con:
+        with pytest.raises(PpdmError, match="is the release itself"):
+            con.execute(f"{create} RECONSTRUCTED VIEW {name} AS {QUERY}")
+        assert con._con.execute("SELECT count(*) FROM duckdb_views() WHERE NOT internal").fetchall() == [(0,)]
