@@ -10,6 +10,7 @@ from ppdm_sql.engines.embedded import EmbeddedEngine
 from ppdm_sql.errors import QueryError, Unsupported
 from ppdm_sql.rewrite.parse import Parameters
 from ppdm_sql.rewrite.shown import shown
+from ppdm_sql.rewrite.varying import varying
 from ppdm_sql.session import Session
 from ppdm_sql.statement import understand
 
@@ -39,6 +40,13 @@ def compile_statement(engine: EmbeddedEngine, session: Session, sql: str, parame
         )
     if statement.tree is None:
         raise QueryError("only queries on perturbed columns of a release are compiled; this one runs as it is.")
+    changing = varying(statement.plans)
+    if changing is not None:
+        raise Unsupported(
+            f"Unsupported: {changing.sql(dialect='duckdb')} may have another value when the statement runs later, and "
+            "the share of a perturbed column's domain that is asked for would stay as it is now. Write a constant in "
+            "its place, or run the query with ppdm_sql."
+        )
     tree = statement.tree if dialect == engine.dialect else shown(statement.tree)  # another engine has its own schemas
     try:
         return tree.sql(dialect=dialect, pretty=True)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from weakref import WeakSet
 
 import duckdb
+from sqlglot import exp
 
 from ppdm_sql.compiling import compile_statement
 from ppdm_sql.dbapi import as_dbapi
@@ -33,6 +34,7 @@ from ppdm_sql.relation import Guard, Relation, plain_or_same, stored
 from ppdm_sql.released import Released
 from ppdm_sql.results import Results
 from ppdm_sql.rewrite.parse import Parameters
+from ppdm_sql.rewrite.varying import varying
 from ppdm_sql.scope import with_variables_of_caller
 from ppdm_sql.session import Session
 from ppdm_sql.statement import Statement, understand
@@ -315,6 +317,11 @@ class Connection(Results, Released):
     def _store_answer(self, view: CreateReconstructed, parameters: Parameters) -> None:
         """Store an answer as plain SQL; the comment tells us, when we read the view, that it is one."""
         answer = compile_statement(EmbeddedEngine(self._con), self._session, view.query, parameters, "duckdb")
+        if self._session.catalog(self._con).release(exp.to_table(view.name, dialect="duckdb")) is not None:
+            raise QueryError(
+                f"{view.name} is the release itself: here it would go on to mean the perturbed rows, and the answer "
+                "elsewhere. Name the view otherwise."
+            )
         create = "CREATE OR REPLACE VIEW" if view.replace else "CREATE VIEW"
         self._con.execute(f"{create} {view.name} AS {answer}")
         self._con.execute(f"COMMENT ON VIEW {view.name} IS {quote_text(RECONSTRUCTED)}")
@@ -343,7 +350,9 @@ class Connection(Results, Released):
         text = statement.rewritten or ""
         text = text if run == self._con.sql else self._limited(text, None)
         if not any(plan.many_groups for plan in statement.plans):
-            return run(text)
+            answer = run(text)
+            changing = run == self._con.sql and varying(statement.plans) is not None
+            return answer.materialize() if changing else answer  # the shares in it are those of now
         self._room.make()
         answer = run(text)
         if run == self._con.sql:  # a relation is planned when it runs, which must be while there is room

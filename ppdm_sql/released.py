@@ -9,9 +9,11 @@ from typing import Any, TypeVar
 
 import duckdb
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from ppdm_sql.dbapi import as_dbapi
 from ppdm_sql.engines.basket_rows import supports_of
+from ppdm_sql.engines.quoting import quote_name
 from ppdm_sql.errors import QueryError
 from ppdm_sql.itemsets.supports import Supports
 from ppdm_sql.policy.basket_column import BasketColumn
@@ -33,7 +35,7 @@ class Released:
     def manifest(self, table: str) -> Manifest:
         """The public parameters of a released table, named as in SQL."""
         with as_dbapi():
-            found = self._session.catalog(self._con).release(exp.to_table(table, dialect="duckdb"))
+            found = self._session.catalog(self._con).release(_named(table))
         if found is None:
             raise QueryError(f"{table!r} is not a release that this connection can see.")
         return found
@@ -45,7 +47,7 @@ class Released:
 
     def rows_of(self, table: str) -> str:
         """The name of the rows of a released table in the database itself, in SQL."""
-        named = self._session.located(self._con, exp.to_table(table, dialect="duckdb"))
+        named = self._session.located(self._con, _named(table))
         return named.sql(dialect="duckdb", identify=True)
 
     def supports(self, table: str, column: str, itemsets: Sequence[Sequence[Any]]) -> Supports:
@@ -58,3 +60,22 @@ class Released:
                 name = self.rows_of(table)
                 return supports_of(self._con, name, released.perturbed, itemsets)
         raise QueryError(f"{column!r} is not a column of randomized baskets of {table}.")
+
+
+def name_in_sql(table: str) -> str:
+    """A table that is named as in SQL, each part of its name in quotes.
+
+    >>> name_in_sql('main."my.table"')
+    '"main"."my.table"'
+    """
+    return ".".join(quote_name(part.name) for part in _named(table).parts)
+
+
+def _named(table: str) -> exp.Table:
+    try:
+        named = exp.to_table(table, dialect="duckdb")
+    except SqlglotError:
+        named = None
+    if not isinstance(named, exp.Table) or not named.name:
+        raise QueryError(f"{table!r} is not the name of a table in SQL: quote what is not a plain word.")
+    return named

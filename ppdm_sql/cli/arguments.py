@@ -147,6 +147,7 @@ def _mine(parser: Parser) -> None:
     tree.add_argument("--criterion", choices=("gini", "entropy"), default="gini", help="how purity is measured (gini)")
     tree.add_argument("--format", choices=("text", "sql", "json", "svg"), default="text", help="how it is shown (text)")
     tree.add_argument("-o", "--output", metavar="FILE", help="write it there instead of printing it")
+    tree.add_argument("--replace", action="store_true", help="write over a file that is already there")
     _verified(tree)
     itemsets = _command(kinds, "itemsets", "the itemsets that many baskets hold, as far as can be told")
     _of_baskets(itemsets)

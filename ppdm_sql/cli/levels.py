@@ -12,6 +12,10 @@ from ppdm_sql.publishing.ledger import Entry, ledger_path, read_ledger
 
 def run(arguments: argparse.Namespace) -> int:
     """List the releases, the oldest first."""
+    if not Path(arguments.key).name:
+        raise KeyFileError(
+            f"{arguments.key!r} is not the name of a key file: name the one that releases were made with."
+        )
     path = ledger_path(arguments.key)
     if not path.exists():
         raise KeyFileError(

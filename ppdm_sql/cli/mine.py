@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from ppdm_sql.cli.notices import progress_line, say
 from ppdm_sql.cli.output import show
 from ppdm_sql.cli.release import open_release
 from ppdm_sql.connection import Connection
+from ppdm_sql.engines.quoting import quote_name
 from ppdm_sql.errors import QueryError, TargetError
 from ppdm_sql.mining import Tree, association_rules, decision_tree, frequent_itemsets
 from ppdm_sql.mining.drawing import draw
@@ -32,6 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tree(con: Connection, table: str, arguments: argparse.Namespace) -> None:
+    if arguments.output is not None and not arguments.replace and os.path.lexists(arguments.output):
+        raise TargetError(f"{arguments.output!r} exists already: name another file, or say --replace.")
     with progress_line() as progress:
         tree = decision_tree(
             con,
@@ -71,11 +75,12 @@ _KINDS: dict[str, Callable[[Connection, str, argparse.Namespace], None]] = {
 
 
 def _table(con: Connection, asked: str | None) -> str:
-    """The table that is meant; the only one need not be named."""
+    """The name in SQL of the table that is meant; the only one need not be named."""
     names = [manifest.table for manifest in con.manifests()]
     if asked is None and len(names) > 1:
         raise QueryError(f"the release has several tables: name one with --table ({', '.join(names)}).")
-    return names[0] if asked is None else asked
+    meant = names if asked is None else [name for name in names if name.casefold() == asked.casefold()]
+    return quote_name(meant[0]) if meant else str(asked)
 
 
 def _baskets(con: Connection, table: str, asked: str | None) -> str:
@@ -83,7 +88,7 @@ def _baskets(con: Connection, table: str, asked: str | None) -> str:
     names = [c.name for c in con.manifest(table).columns if isinstance(c.perturbed, BasketColumn)]
     if asked is None and len(names) != 1:
         said = f"several columns of baskets: name one with --column ({', '.join(names)})" if names else _NO_BASKETS
-        raise QueryError(f"the table {table} has {said}.")
+        raise QueryError(f"the table {con.manifest(table).table} has {said}.")
     return names[0] if asked is None else asked
 
 

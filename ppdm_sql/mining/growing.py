@@ -21,6 +21,7 @@ from ppdm_sql.errors import QueryError
 from ppdm_sql.mining.features import Feature, find_classes, find_features
 from ppdm_sql.mining.splits import CRITERIA, Split, best_split
 from ppdm_sql.mining.tree import Node, Tree
+from ppdm_sql.released import name_in_sql
 
 Array = npt.NDArray[np.float64]
 CANDIDATES = 6
@@ -101,7 +102,7 @@ def decision_tree(
     if depth < 0 or not min_rows > 0:
         raise QueryError("depth must be 0 or more, and min_rows above 0.")
     manifest = con.manifest(table)
-    name = ".".join(quote_name(part) for part in table.split("."))
+    name = name_in_sql(table)
     with con.cursor() as cursor:
         cursor.execute("SET ppdm_method = 'inversion'")
         cursor.execute("SET ppdm_errors = 'off'")

@@ -19,6 +19,7 @@ from ppdm_sql.itemsets.supports import Supports
 from ppdm_sql.mining.apriori import AT_ONCE, Integers, Level, apriori
 from ppdm_sql.mining.ratios import Ratio
 from ppdm_sql.policy.basket_column import BasketColumn
+from ppdm_sql.released import name_in_sql
 
 Array = npt.NDArray[np.float64]
 
@@ -215,7 +216,7 @@ def _opened(
 
 def _rows(con: Connection, table: str, column: BasketColumn) -> int:
     """The baskets that there are; NULL is none."""
-    name = ".".join(quote_name(part) for part in table.split("."))
+    name = name_in_sql(table)
     with con.cursor() as cursor:
         found = cursor.execute(f"SELECT count({quote_name(column.size_column)}) FROM {name}").fetchall()
     return int(found[0][0])

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from ppdm_sql.errors import TargetError
 from ppdm_sql.policy import Manifest
@@ -29,6 +30,11 @@ class ParquetWriter(Writer):
             raise TargetError(
                 f"{where} exists already. Say replace = True (--replace) to put a new release in its place, or name "
                 "another target."
+            )
+        if target.exists() and _other_data(target):
+            raise TargetError(
+                f"{where} is a Parquet file that is no release, an original perhaps: replace = True (--replace) only "
+                "takes the place of a release. Name another target, or move the file away first."
             )
         self._order = layout.order.sent_names
         names = [column.name for column in layout.columns]
@@ -56,3 +62,12 @@ class ParquetWriter(Writer):
     def close(self) -> None:
         """Let go of the file."""
         self._process.close()
+
+
+def _other_data(target: Path) -> bool:
+    """Whether a Parquet file, as far as it can be read, holds something else than a release."""
+    try:
+        found = pq.read_metadata(target).metadata or {}
+    except (OSError, pa.ArrowException):
+        return False
+    return METADATA_KEY.encode() not in found

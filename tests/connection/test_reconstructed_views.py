@@ -67,3 +67,54 @@ def test_a_compiled_answer_is_not_reconstructed_twice(path):
         con.execute("CREATE TEMP TABLE other (a INTEGER)")
         with pytest.raises(Unsupported, match="reconstructed twice"):
             con.execute("SELECT * FROM pasted")
+
+
+CHANGING = [
+    "age < getvariable('bound')",
+    "age > 20 AND NOT age < (SELECT max(bound) FROM bounds)",
+    "age IN (SELECT bound FROM bounds)",
+    "birth < current_date - INTERVAL 40 YEAR",
+    "seen < now() OR married",
+    "extract(year FROM age(birth)) > 40",
+]
+
+
+@pytest.mark.parametrize("condition", CHANGING)
+def test_what_may_mean_something_else_later_is_not_stored(condition, path):
+    with ppdm_sql.connect(path) as con:
+        con.execute("SET VARIABLE bound = 30; CREATE TABLE bounds AS SELECT 30 AS bound")
+        query = f"SELECT count(*) AS n FROM people WHERE {condition}"
+        with pytest.raises(Unsupported, match="may have another value when the statement runs later"):
+            con.execute(f"CREATE RECONSTRUCTED VIEW v AS {query}")
+        with pytest.raises(Unsupported, match="may have another value when the statement runs later"):
+            con.compile(query)
+        assert con.execute(query).fetchone() is not None
+
+
+def test_exact_columns_may_be_compared_with_what_changes(path):
+    with ppdm_sql.connect(path) as con:
+        con.execute("SET VARIABLE sex = 'F'")
+        query = "SELECT count(*) AS n FROM people WHERE married AND sex = getvariable('sex')"
+        con.execute(f"CREATE RECONSTRUCTED VIEW v AS {query}")
+        con.execute("SET VARIABLE sex = 'M'")
+        assert con.execute("FROM v").fetchall() == con.execute(query).fetchall()
+
+
+@pytest.mark.parametrize("condition", CHANGING[:3])
+def test_a_relation_keeps_the_answer_of_its_making(condition, path):
+    with ppdm_sql.connect(path) as con:
+        con.execute("SET VARIABLE bound = 30; CREATE TABLE bounds AS SELECT 30 AS bound")
+        query = f"SELECT count(*) AS n FROM people WHERE {condition}"
+        expected = con.execute(query).fetchall()
+        made = con.sql(query)
+        con.execute("SET VARIABLE bound = 60; UPDATE bounds SET bound = 60")
+        assert made.fetchall() == expected
+
+
+@pytest.mark.parametrize("name", ["people", "main.People", '"PEOPLE"'])
+@pytest.mark.parametrize("create", ["CREATE", "CREATE OR REPLACE"])
+def test_an_answer_does_not_take_the_name_of_its_release(create, name, path):
+    with ppdm_sql.connect(path) as con:
+        with pytest.raises(PpdmError, match="is the release itself"):
+            con.execute(f"{create} RECONSTRUCTED VIEW {name} AS {QUERY}")
+        assert con._con.execute("SELECT count(*) FROM duckdb_views() WHERE NOT internal").fetchall() == [(0,)]

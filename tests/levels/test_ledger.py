@@ -78,6 +78,12 @@ def test_nothing_is_recorded_of_what_fails(key, tmp_path):
     assert main(["levels", str(key)]) == 2
 
 
+@pytest.mark.parametrize("name", ["", ".", "/"])
+def test_what_cannot_be_a_key_has_no_ledger(name, capsys):
+    assert main(["levels", name]) == 2
+    assert "is not the name of a key file" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("other", "reason"),
     [

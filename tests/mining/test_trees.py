@@ -151,6 +151,12 @@ def test_command_line(coarse, tmp_path, capsys):
     options = ["--format", "svg", "-o", str(picture)]
     assert main(["mine", "tree", path, "--target", "good", "--depth", "1", *options]) == 0
     assert picture.read_text(encoding="utf-8").startswith("<svg")
+    picture.write_text("mine", encoding="utf-8")
+    assert main(["mine", "tree", path, "--target", "good", "--depth", "1", *options]) == 2
+    assert "exists already: name another file, or say --replace" in capsys.readouterr().err
+    assert picture.read_text(encoding="utf-8") == "mine"
+    assert main(["mine", "tree", path, "--target", "good", "--depth", "1", *options, "--replace"]) == 0
+    assert picture.read_text(encoding="utf-8").startswith("<svg")
     assert (
         main(["mine", "tree", path, "--target", "good", "--depth", "1", "--features", "income", "--format", "json"])
         == 0
@@ -161,3 +167,23 @@ def test_command_line(coarse, tmp_path, capsys):
     small = ["--depth", "1", "--features", "income"]
     assert main(["mine", "tree", path, "--target", "good", *small, "-o", str(tmp_path / "no" / "x")]) == 2
     assert "cannot be written" in capsys.readouterr().err
+
+
+NAMES = ["my table", 'a.b "quoted"\n', "select"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tables_of_any_name(name, tmp_path, capsys):
+    from ppdm_sql.cli.main import main
+
+    rows = pa.table({"f": [True, False] * 200, "x": list(range(400)), "items": [[1, 2], [3]] * 200})
+    items = {"mechanism": "select_a_size", "domain": {"min": 1, "max": 5}, "gamma": 50.0, "max_size": 3}
+    kept = {"mechanism": "uniform", "domain": {"values": [True, False]}, "retain": 0.9}
+    path = str(tmp_path / "release.duckdb")
+    publish(rows, {"table": name, "columns": {"f": kept, "items": items}}, to=path, key=bytes(range(32)))
+    for asked in ((), ("--table", name)):
+        assert main(["mine", "tree", path, "--target", "f", "--depth", "1", *asked]) == 0
+        assert main(["mine", "itemsets", path, "--min-support", "0.2", *asked]) == 0
+        assert capsys.readouterr().out
+    assert main(["mine", "tree", path, "--target", "f", "--table", '"']) == 2
+    assert "is not the name of a table in SQL" in capsys.readouterr().err

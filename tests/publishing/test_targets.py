@@ -146,6 +146,18 @@ def test_nothing_is_overwritten_unless_asked(ending, table, tmp_path):
     assert files_in(tmp_path) == [path.name]
 
 
+def test_an_original_is_not_replaced(table, tmp_path):
+    path = tmp_path / "people.parquet"
+    pq.write_table(table, path)
+    before = path.read_bytes()
+    with pytest.raises(TargetError, match="a Parquet file that is no release"):
+        publish(table, POLICY, to=path, key=KEY, replace=True)
+    assert path.read_bytes() == before
+    path.write_bytes(before[:-50])  # what cannot be read is nobody's
+    assert publish(table, POLICY, to=path, key=KEY, replace=True).rows == table.num_rows
+    assert files_in(tmp_path) == [path.name]
+
+
 def test_more_tables_in_one_release(table, tmp_path):
     path = tmp_path / "r.duckdb"
     publish(table, POLICY, to=path, key=KEY)
