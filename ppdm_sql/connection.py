@@ -139,7 +139,9 @@ class Connection(Results, Released):
             answer = self._answer(statement, self._con.sql)
             estimates = bool(statement.plans) or isinstance(parsed, PublishingText)
             answer = answer.set_alias(alias) if alias else answer
-            return Relation(answer, self._guard, None if estimates else statement.sql)
+            if not estimates:
+                return Relation(answer, self._guard, statement.sql)
+            return Relation(answer, self._guard, seen=self._guard.releases(statement.released))
         found = self._as_it_is(
             self._con.sql, {"query": statement.renamed or parsed, "alias": alias}, {"params": values}
         )

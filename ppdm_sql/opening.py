@@ -10,6 +10,7 @@ import duckdb
 
 from ppdm_sql.connection import Connection
 from ppdm_sql.dbapi import as_dbapi
+from ppdm_sql.engines.folders import as_pattern
 from ppdm_sql.engines.parquet_release import parquet_manifest
 from ppdm_sql.engines.quoting import quote_name, quote_text
 from ppdm_sql.engines.signature import Verified, verify_release
@@ -37,7 +38,7 @@ def connect(
 ) -> Connection:
     """Open a release (or any DuckDB database, or a Parquet release) for queries.
 
-    A Parquet file, or a glob of them, appears as a view with the name of the published table.
+    A Parquet file, a pattern of them, or a folder of them appears as a view with the name of the published table.
 
     Parameters
     ----------
@@ -53,8 +54,8 @@ def connect(
     max_memory
         What DuckDB may take, such as '2GB'.
     """
-    path = str(database)
     with as_dbapi():
+        path = as_pattern(str(database))
         session = Session(limits=Limits(timeout, max_rows, max_memory), locked=locked)
         settings = dict(config or {}) | ({} if max_memory is None else {"memory_limit": max_memory})
         if path == MEMORY and verify is not None:

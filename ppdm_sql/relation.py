@@ -8,16 +8,19 @@ in DuckDB itself, where perturbed values would pass for true ones.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import duckdb
 
 from ppdm_sql.dbapi import as_dbapi
+from ppdm_sql.engines.catalog import Name
 from ppdm_sql.errors import Locked, QueryError, Unsupported
 from ppdm_sql.limits import Clock, by_place
 from ppdm_sql.locked import check_part
+from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.results import polars_frame
 from ppdm_sql.rewrite.parse import parse
 from ppdm_sql.session import Session
@@ -63,6 +66,9 @@ LAZY = frozenset(["fetch_arrow_reader", "fetch_record_batch", "iter_rows", "to_a
 """Those that read rows only when they are asked for the next, after the call: where time is limited, they have read."""
 
 
+EMPTY: Mapping[Name, Manifest] = MappingProxyType({})
+
+
 @dataclass(frozen=True)
 class Guard:
     """Knows the releases in sight of a connection."""
@@ -74,6 +80,21 @@ class Guard:
     def reads_release(self, sql: str) -> bool:
         """Whether a statement that DuckDB runs as it stands reads a release."""
         return self.session.reads_release(self.con, sql)
+
+    def releases(self, tables: Collection[str]) -> Mapping[Name, Manifest]:
+        """The releases in sight with one of some names."""
+        if not tables:
+            return {}
+        return {name: found for name, found in self.session.catalog(self.con).releases.items() if name[2] in tables}
+
+    def check_same(self, seen: Mapping[Name, Manifest]) -> None:
+        """Refuse to read by the parameters of releases that others have replaced."""
+        now = self.releases({table for _, _, table in seen})
+        for name, manifest in seen.items():
+            if name in now and now[name] != manifest:
+                raise QueryError(
+                    f"the release {manifest.table!r} has changed since this answer was asked for: ask again."
+                )
 
     def check(self, what: str, value: Any) -> None:
         """Refuse texts that name a release, however deep in an argument."""
@@ -95,13 +116,21 @@ class Guard:
 class Relation:
     """A query's result, read anew by each of its methods: fetchall(), df(), to_arrow_table(), show(), filter(..), ..
 
-    `sql` is the statement where DuckDB runs it as it stands, None where the relation is an answer.
+    `sql` is the statement where DuckDB runs it as it stands, None where the relation is an answer, made by the
+    parameters of the releases `seen`.
     """
 
-    def __init__(self, relation: duckdb.DuckDBPyRelation, guard: Guard, sql: str | None = None) -> None:
+    def __init__(
+        self,
+        relation: duckdb.DuckDBPyRelation,
+        guard: Guard,
+        sql: str | None = None,
+        seen: Mapping[Name, Manifest] = EMPTY,
+    ) -> None:
         self._relation = relation
         self._guard = guard
         self._sql = sql
+        self._seen = seen
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -159,7 +188,7 @@ class Relation:
 
     def _wrapped(self, result: Any) -> Any:
         if isinstance(result, duckdb.DuckDBPyRelation):
-            return Relation(result, self._guard, self._sql)
+            return Relation(result, self._guard, self._sql, self._seen)
         return result
 
     def pl(self) -> Any:
@@ -167,7 +196,7 @@ class Relation:
         return polars_frame(self._call("to_arrow_table", self._relation.to_arrow_table))
 
     def __getitem__(self, name: str) -> Relation:
-        return Relation(self._relation[name], self._guard, self._sql)
+        return Relation(self._relation[name], self._guard, self._sql, self._seen)
 
     def __contains__(self, name: str) -> bool:
         return name in self._relation
@@ -188,6 +217,7 @@ class Relation:
         self._guard.clock.renew()
         with as_dbapi():
             self._guard.session.check_files()
+            self._guard.check_same(self._seen)
             return self._guard.clock.run(shown)
 
     def __dir__(self) -> Iterable[str]:

@@ -69,6 +69,12 @@ class Statement:
     tree: exp.Expr | None = None
     renamed: str | None = None
 
+    @property
+    def released(self) -> frozenset[str]:
+        """The names of the tables that estimates are made from."""
+        read = (piece.query.table for plan in self.plans for piece in plan.pieces)
+        return frozenset(table.name.casefold() for source in read for table in source.find_all(exp.Table))
+
 
 def understand(
     engine: EmbeddedEngine, session: Session, sql: str, parameters: Parameters, settings: Settings | None = None

@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 
 from ppdm_sql.engines.catalog import read_catalog
+from ppdm_sql.engines.folders import as_pattern
 from ppdm_sql.engines.parquet_release import parquet_manifest
 from ppdm_sql.errors import ReleaseError
 from ppdm_sql.policy.manifest import Manifest
@@ -14,6 +15,7 @@ from ppdm_sql.policy.manifest import Manifest
 
 def manifests(path: str) -> list[Manifest]:
     """The tables of a release, by name; ReleaseError where there are none."""
+    path = as_pattern(path)
     if path.lower().endswith(".parquet"):
         with duckdb.connect(":memory:") as con:
             found = parquet_manifest(con, path)

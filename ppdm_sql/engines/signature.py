@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import duckdb
 
+from ppdm_sql.engines.folders import as_pattern
 from ppdm_sql.engines.signing_keys import Given, public_bytes, public_key
 from ppdm_sql.errors import ReleaseError
 
@@ -174,6 +175,7 @@ def release_files(path: str) -> list[Path]:
     """The file of a release, or those of a pattern of Parquet files."""
     if "://" in path:
         raise ReleaseError(f"{path!r} is not on this machine, where signatures are made and verified: fetch it first.")
+    path = as_pattern(path)
     if not path.lower().endswith(".parquet") or not _PATTERN & set(path):
         return [Path(path).absolute()]
     try:

@@ -8,6 +8,7 @@ import pytest
 from keys import write_key
 
 import ppdm_sql
+from ppdm_sql.cli.main import main
 from ppdm_sql.errors import ReleaseError, Unsupported
 from ppdm_sql.publishing.release import publish
 
@@ -146,3 +147,35 @@ def test_intervals_over_parts_cover(tmp_path):
         z += list((found[:, 1] - truth) / found[:, 2])
     assert np.mean(np.abs(z) < 1.96) > 0.85  # of 48; at 95 % so few or fewer have a chance of one in a thousand
     assert 0.5 < np.mean(np.square(z)) < 1.6
+
+
+def test_a_folder_is_its_parts(tmp_path, monkeypatch, capsys):
+    whole = tmp_path / "it's a folder"
+    whole.mkdir()
+    for n in range(PARTS):
+        part(whole, f"{n}.parquet", key=n)
+    (whole / "notes.txt").write_text("no part")
+    question = "SELECT count(*), ppdm_error(count(*)) FROM people WHERE age > 40"
+    with ppdm_sql.connect(whole / "*.parquet") as con:
+        expected = con.execute(question).fetchone()
+    for path in (whole, f"{whole}/"):
+        for options in ({}, {"locked": True}):
+            with ppdm_sql.connect(path, **options) as con:
+                assert con.execute(question).fetchone() == expected
+    assert main(["query", str(whole), question, "--format", "csv"]) == 0
+    assert float(capsys.readouterr().out.splitlines()[1].split(",")[0]) == pytest.approx(expected[0])
+    monkeypatch.chdir(whole)
+    with ppdm_sql.connect(".") as con:
+        assert con.execute(question).fetchone() == expected
+    part(whole, "again.parquet", key=0)
+    with pytest.raises(ReleaseError, match="coins"):
+        ppdm_sql.connect(whole)
+
+
+def test_a_folder_that_is_no_release(tmp_path):
+    with pytest.raises(ReleaseError, match="folder without Parquet files"):
+        ppdm_sql.connect(tmp_path)
+    (tmp_path / "a[b]").mkdir()
+    part(tmp_path / "a[b]", "0.parquet", key=1)
+    with pytest.raises(ReleaseError, match="would be read as a pattern"):
+        ppdm_sql.connect(tmp_path / "a[b]")

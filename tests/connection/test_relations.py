@@ -5,6 +5,8 @@ from __future__ import annotations
 import duckdb
 import pandas as pd
 import pytest
+from keys import write_key
+from people import people, policy
 
 import ppdm_sql
 from ppdm_sql.errors import QueryError, Unsupported
@@ -135,3 +137,28 @@ def test_an_answer_can_be_kept_as_a_table_but_not_as_a_view(writable):
     assert writable.execute("FROM kept ORDER BY sex").fetchall() == answer.fetchall()
     with pytest.raises(Unsupported, match="CREATE RECONSTRUCTED VIEW"):
         answer.create_view("kept_view")
+
+
+def test_a_relation_is_not_read_by_the_parameters_of_a_release_that_is_gone(tmp_path):
+    ppdm_sql.publish(people(600), policy(0.3), to=tmp_path / "r.duckdb", key=write_key(tmp_path, 1))
+    with ppdm_sql.connect() as con:
+        con.execute(f"ATTACH '{tmp_path / 'r.duckdb'}' AS r (READ_ONLY); SET ppdm_key = '{tmp_path / 'own.key'}'")
+        perturbed = "CREATE OR REPLACE PERTURBED TABLE mine AS SELECT range AS id, range % 10 AS v FROM range(600) "
+        con.execute(f"{perturbed} PERTURB (v UNIFORM RETAIN 0.3 DOMAIN (0 TO 9)) IDENTIFIED BY (id)")
+        asked = con.sql("SELECT count(*) AS n FROM mine WHERE v > 4")
+        other = con.sql("SELECT count(*) AS n FROM r.people WHERE age > 40")
+        before = asked.fetchall(), other.fetchall()
+        assert (asked.fetchall(), other.fetchall()) == before
+        con.execute(f"{perturbed} PERTURB (v UNIFORM RETAIN 0.9 DOMAIN (0 TO 9)) IDENTIFIED BY (id)")
+        for read in (
+            asked.fetchall,
+            asked.df,
+            asked.show,
+            lambda: len(asked),
+            lambda: repr(asked),
+            lambda: asked.limit(1),
+        ):
+            with pytest.raises(QueryError, match="'mine' has changed since"):
+                read()
+        assert other.fetchall() == before[1]
+        assert con.sql("SELECT count(*) AS n FROM mine WHERE v > 4").fetchall() != before[0]

@@ -135,6 +135,18 @@ def test_every_limit_is_told(full):
         assert title in text
 
 
+def test_the_order_of_the_source_is_told(folder):
+    """Of a policy that asks for it, and of a release that has it; of no other."""
+    source = people(600)
+    for order, told in ((None, False), ("source", True)):
+        said = small() | ({} if order is None else {"order": order})
+        path = folder / f"order_{order}.parquet"
+        publish(source, said, to=path, key=KEY, progress=False)
+        for subject in (load_policy(said), path):
+            page = checked(report(subject, folder / f"{order}_{told}.html", progress=False, replace=True))
+            assert ("Rows are released in the order of the source." in page) is told
+
+
 def test_answers_and_audit(full):
     text = checked(full)
     assert "Not for publication." in text
