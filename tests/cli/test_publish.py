@@ -153,7 +153,7 @@ def test_a_signed_release_from_keys_to_answers(run, source, tmp_path):
         done = run(*command, "--verify", public)
         assert (done.code, done.err) == (0, ""), command
     with duckdb.connect(release) as con:
-        con.execute("UPDATE perturbed.t SET age = 0")
+        con.execute("UPDATE perturbed.t SET age = (SELECT max(age) FROM perturbed.t) WHERE rowid < 9")
     others = [
         ("shell", release),
         ("attack", release, "--source", str(source)),

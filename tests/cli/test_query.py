@@ -143,7 +143,7 @@ def test_what_is_not_a_release(run, demo, tmp_path):
         (demo.source, f"{demo.source!r} is not a release:"),
         (str(plain), f"{str(plain)!r} is not a release: it carries no manifest."),
         (demo.policy, f"{demo.policy!r} cannot be opened as a release."),
-        (str(tmp_path), "there is no file"),
+        (str(tmp_path), f"{str(tmp_path)!r} is a folder without Parquet files"),
     ]:
         done = run("query", path, "SELECT 1")
         assert (done.code, done.out, done.err.count("\n")) == (2, "", 1), path

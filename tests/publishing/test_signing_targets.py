@@ -31,7 +31,7 @@ def test_tables_that_are_added_later(tmp_path):
 
 def changed_by_others(path):
     with duckdb.connect(str(path)) as con:
-        con.execute("UPDATE perturbed.t SET x = 0")
+        con.execute("UPDATE perturbed.t SET x = (x + 1) % 4 WHERE rowid < 3")
 
 
 @pytest.mark.parametrize(

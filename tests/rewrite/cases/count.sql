@@ -346,6 +346,8 @@ FROM (
     SELECT
       COUNT(*) AS ppdm_n0
     FROM people
+    WHERE
+      FALSE
   ) AS ppdm_scan
 ) AS ppdm_groups
 --! case: a condition beyond the domain, with others
