@@ -41,6 +41,7 @@ MEASUREMENTS: dict[str, Callable[[Workspace], Iterator[Result]]] = {
     "bayes": counting.by_bayes,
     "overhead": overhead.of_a_query,
     "rewrite": rewriting.of_queries,
+    "lists": rewriting.of_lists,
     "sum": aggregating.of_all_kinds,
     "group": grouping.by_exact_columns,
     "cells": aggregating.by_perturbed_column,

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from ppdm_sql.engines.embedded import EmbeddedEngine
 from ppdm_sql.engines.listings import listed, listed_text
-from ppdm_sql.engines.long_lists import put_back, take_out
+from ppdm_sql.engines.long_lists import as_queries, put_back, take_out
 from ppdm_sql.errors import QueryError, Unsupported
 from ppdm_sql.joined import Joined
 from ppdm_sql.policy.manifest import Manifest
@@ -155,6 +155,7 @@ class _Rewriting:
             _check_seen(self.session, self.engine, self.as_is.sql, tree)
             return replace(self.as_is, why=why)
         as_one_relation(tree, self.groups)
+        as_queries(tree, {name for plan in self.plans for name in plan.whole_numbers})
         text = tree.sql(dialect=self.engine.dialect, copy=False)
         return Statement(self.as_is.sql, why, text, tuple(self.groups), tuple(self.plans), reads_only=True, tree=tree)
 

@@ -16,15 +16,16 @@ from sqlglot import exp
 from ppdm_sql.channels.cells import Cell
 from ppdm_sql.engines.constants import grid_units
 from ppdm_sql.engines.intervals import compared_constants, places_of
-from ppdm_sql.engines.long_lists import constants
+from ppdm_sql.engines.long_lists import constants_of, whole_numbers
 from ppdm_sql.policy.binding import BoundColumn
 from ppdm_sql.policy.domain import Grid
 
-Point = Fraction | bool | None
-Members = Mapping[int, frozenset[Fraction]]
+Number = Fraction | int
+Point = Number | bool | None
+Members = Mapping[int, frozenset[Number]]
 """What lists of constants hold, by the identity of their nodes."""
 
-COMPARE: dict[type[exp.Expr], Callable[[Fraction, Fraction], bool]] = {
+COMPARE: dict[type[exp.Expr], Callable[[Number, Number], bool]] = {
     exp.EQ: operator.eq,
     exp.NEQ: operator.ne,
     exp.GT: operator.gt,
@@ -57,15 +58,12 @@ def _points(column: BoundColumn, terms: Sequence[exp.Expr]) -> list[tuple[Point,
     grid = column.domain
     points: list[tuple[Point, float, bool]]
     if isinstance(grid, Grid):
-        compared = [compared_constants(term) for term in terms]
+        compared = [compared_constants(term, lists=True) for term in terms]
         if any(found is None for found in compared):
             raise Unknown
-        units = [grid_units(value, column) for found in compared for value in found or ()]
-        if any(unit is None for unit in units):
-            raise Unknown
-        places = places_of(grid, [unit for unit in units if unit is not None])
+        places = places_of(grid, [unit for found in compared for value in found or () for unit in _all(value, column)])
         stretches = itertools.pairwise(places)
-        points = [(Fraction(grid.low + a * grid.step), column.weight(a, b), False) for a, b in stretches]
+        points = [(grid.low + a * grid.step, column.weight(a, b), False) for a, b in stretches]
     elif column.type.family == "boolean":
         points = [(bool(value), column.weight(i, i + 1), False) for i, value in enumerate(grid.values)]
     else:
@@ -77,9 +75,17 @@ def _points(column: BoundColumn, terms: Sequence[exp.Expr]) -> list[tuple[Point,
     return points
 
 
-def _members(node: exp.In, column: BoundColumn) -> frozenset[Fraction]:
+def _members(node: exp.In, column: BoundColumn) -> frozenset[Number]:
     """The constants of a list; a set, for a list may be as long as the domain."""
-    return frozenset(_units(value, column) for value in constants(node))
+    return frozenset(unit for value in node.expressions for unit in _all(value, column))
+
+
+def _all(value: exp.Expr, column: BoundColumn) -> Sequence[Number]:
+    """Where a constant stands in the units of the column's grid, or each of a long list."""
+    numbers = whole_numbers(value) if column.type.family == "integer" else None
+    if numbers is not None:
+        return numbers
+    return [_units(each, column) for each in constants_of(value) or [value]]
 
 
 def _truth(node: exp.Expr, point: Point, column: BoundColumn, members: Members) -> bool | None:

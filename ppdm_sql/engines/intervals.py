@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from ppdm_sql.engines.constants import grid_units
 from ppdm_sql.engines.domains import point
-from ppdm_sql.engines.long_lists import constants
+from ppdm_sql.engines.long_lists import constants_of
 from ppdm_sql.engines.quoting import quote_name
 from ppdm_sql.policy.binding import BoundColumn
 from ppdm_sql.policy.domain import Grid
@@ -26,10 +26,15 @@ Row = tuple[Any, ...]
 Run = Callable[[str], Sequence[Row]]
 
 
-def compared_constants(term: exp.Expr) -> list[exp.Expr] | None:
-    """The constants a term compares its column with, or None where it does anything else with the column."""
+def compared_constants(term: exp.Expr, *, lists: bool = False) -> list[exp.Expr] | None:
+    """The constants a term compares its column with, or None where it does anything else with the column.
+
+    With `lists`, long ones stand among them as they are.
+    """
     found: list[exp.Expr] = []
-    return found if _collect(term, found) else None
+    if not _collect(term, found):
+        return None
+    return found if lists else [each for value in found for each in (constants_of(value) or [value])]
 
 
 def _collect(node: exp.Expr, found: list[exp.Expr]) -> bool:
@@ -48,7 +53,7 @@ def _collect(node: exp.Expr, found: list[exp.Expr]) -> bool:
     elif isinstance(node, exp.Between) and not node.args.get("symmetric"):
         sides = [node.this, node.args["low"], node.args["high"]]
     elif isinstance(node, exp.In) and node.expressions:
-        sides = [node.this, *constants(node)]
+        sides = [node.this, *node.expressions]
     else:
         return False
     bare = [isinstance(side.unnest(), exp.Column) for side in sides]
@@ -70,12 +75,14 @@ def cuts(run: Run, column: BoundColumn, constants: Sequence[exp.Expr]) -> list[i
     return sorted(found.union(places_of(grid, [units for units in known.values() if units is not None])))
 
 
-def places_of(grid: Grid, constants: Sequence[Fraction]) -> list[int]:
+def places_of(grid: Grid, constants: Sequence[Fraction | int]) -> list[int]:
     """The places where comparisons with constants, in the grid's units, may change: 0 and the size included."""
     places = {0, grid.size}
     for units in set(constants):
-        place = units - grid.low if grid.step == 1 else (units - grid.low) / grid.step
-        places |= {min(max(cut, 0), grid.size) for cut in (math.ceil(place), math.floor(place) + 1)}
+        place = units - grid.low if grid.step == 1 else Fraction(units - grid.low) / grid.step
+        first, behind = (place, place + 1) if isinstance(place, int) else (math.ceil(place), math.floor(place) + 1)
+        places.add(min(max(first, 0), grid.size))
+        places.add(min(max(behind, 0), grid.size))
     return sorted(places)
 
 

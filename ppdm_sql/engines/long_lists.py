@@ -8,12 +8,14 @@ node, as it was written. Places in the text stay what they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from sqlglot import exp
 
 LONG = 100
 """Lists with more constants than this are taken out."""
+EXACT = 10**15
+"""Whole numbers below are what they are in DOUBLE too."""
 
 _CONSTANT = r"(?:[+-]?\s*+(?:\d++(?:\.\d*+)?+|\.\d++)(?:[eE][+-]?\d++)?+(?![\w.])|'(?:[^']|'')*+'|NULL\b)"
 _LIST = rf"\bIN\s*+\((?P<list>\s*+(?:{_CONSTANT}\s*+,\s*+){{{LONG},}}+{_CONSTANT}\s*+)\)"
@@ -53,9 +55,41 @@ def put_back(tree: exp.Expr, lists: Mapping[str, str]) -> exp.Expr:
 
 def constants(node: exp.In) -> list[exp.Expr]:
     """The constants of a list, one node each."""
-    if len(node.expressions) != 1 or not isinstance(node.expressions[0], exp.Var):
-        return list(node.expressions)
-    return [_constant(text) for text in _EACH.findall(node.expressions[0].this)]
+    return [each for value in node.expressions for each in (constants_of(value) or [value])]
+
+
+def constants_of(value: exp.Expr) -> list[exp.Expr]:
+    """Those of a list that was taken out; none of anything else."""
+    return [_constant(text) for text in _EACH.findall(value.this)] if isinstance(value, exp.Var) else []
+
+
+def whole_numbers(node: exp.Expr) -> list[int] | None:
+    """The numbers of a list that was taken out, where all are whole and short enough to be exact; None elsewhere."""
+    if not isinstance(node, exp.Var):
+        return None
+    try:
+        numbers = [int(text) for text in node.this.split(",")]
+    except ValueError:
+        return None
+    return numbers if max(map(abs, numbers)) < EXACT else None
+
+
+def as_queries(tree: exp.Expr, columns: Container[str]) -> None:
+    """Lists of whole numbers that some columns, of whole numbers too, are looked up in, as subqueries of one text.
+
+    DuckDB reads a text of a hundred thousand numbers ten times as fast as a list of them.
+    """
+    for node in list(tree.find_all(exp.In)):
+        column = node.this.unnest()
+        if len(node.expressions) != 1 or not isinstance(column, exp.Column) or column.name not in columns:
+            continue
+        numbers = whole_numbers(node.expressions[0])
+        if numbers is not None and node.find_ancestor(exp.Lambda) is None:
+            text = exp.Literal.string(",".join(map(str, numbers)))
+            split = exp.Anonymous(this="string_split", expressions=[text, exp.Literal.string(",")])
+            listed = exp.Anonymous(this="unnest", expressions=[exp.cast(split, "BIGINT[]", dialect="duckdb")])
+            node.set("expressions", [])
+            node.set("query", exp.Subquery(this=exp.Select(expressions=[listed])))
 
 
 def _constant(text: str) -> exp.Expr:

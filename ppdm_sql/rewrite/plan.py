@@ -126,6 +126,12 @@ class Plan:
         """The parts, or the plan itself where it has none."""
         return self.parts or (self,)
 
+    @property
+    def whole_numbers(self) -> frozenset[str]:
+        """The perturbed columns of whole numbers that take part."""
+        columns = (axis.column for piece in self.pieces for axis in piece.axes)
+        return frozenset(c.name for c in columns if c is not None and c.type.family == "integer")
+
     def certain(self, total: PlannedTotal) -> bool:
         """Whether no perturbed column takes part, so that the total is exact."""
         if any(product.powers for product in total.products):
