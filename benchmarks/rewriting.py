@@ -50,7 +50,7 @@ def of_queries(space: Workspace) -> Iterator[Result]:
 
 
 def of_lists(space: Workspace) -> Iterator[Result]:
-    """A list of a hundred thousand constants, all of the answer, over DuckDB's own query on the few rows as they are."""
+    """A list of a hundred thousand constants, beside DuckDB's own query on the few rows as they are."""
     _, release = space.release("rewritten", ROWS)
     sql = f"SELECT count(*) FROM {TABLE} WHERE income IN ({', '.join(str(2 * i) for i in range(VALUES))})"
     with connect(release, read_only=True) as ours, stored_rows(release) as theirs:
