@@ -9,7 +9,7 @@ from benchmarks.queries import fetched, stored_rows
 from benchmarks.results import Result
 from benchmarks.timing import in_turns
 from benchmarks.workspace import Workspace
-from ppdm_sql.opening import connect
+from ppdm_sql.connection.connect import connect
 
 TURNS = 15
 TEN = (

@@ -13,7 +13,7 @@ from ppdm_udfs import Grid, SelectASize, SizeOperator, code_for, position_blocks
 
 from benchmarks.results import Result
 from benchmarks.workspace import KEY_BYTES, Workspace
-from ppdm_sql.engines.basket_rows import supports_of
+from ppdm_sql.engine.duckdb.basket_rows import supports_of
 from ppdm_sql.itemsets import best_operator
 from ppdm_sql.publishing import publish
 

@@ -12,8 +12,8 @@ from benchmarks.queries import fetched, stored_rows
 from benchmarks.results import Result
 from benchmarks.timing import Side, in_turns
 from benchmarks.workspace import Workspace
-from ppdm_sql.connection import Connection
-from ppdm_sql.opening import connect
+from ppdm_sql.connection.connect import connect
+from ppdm_sql.connection.connection import Connection
 
 TURNS = 50
 WIDTHS = (1, 2, 3, 4, 8)

@@ -14,8 +14,8 @@ from ppdm_udfs import Grid, Uniform, perturb, position_blocks
 
 from benchmarks.results import Result
 from benchmarks.workspace import KEY_BYTES, Workspace
+from ppdm_sql.domain.types import parse_type
 from ppdm_sql.policy import Manifest, ReleasedColumn, bind, load_policy
-from ppdm_sql.policy.types import parse_type
 from ppdm_sql.publishing.ledger import Entry, check_coupled, entry_of, read_ledger
 
 ROWS, SIZE = 600_000, 50

@@ -18,7 +18,7 @@ from benchmarks.timing import in_turns
 from benchmarks.workspace import KEY_BYTES, Workspace
 from ppdm_sql.policy import load_policy
 from ppdm_sql.publishing import publish
-from ppdm_sql.publishing.query_source import perturb_query
+from ppdm_sql.publishing_sql.query_source import perturb_query
 
 PERTURBED = COLUMNS[:5]
 TURNS = 3

@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 import duckdb
 
-from ppdm_sql.connection import Connection
-from ppdm_sql.engines.stored import PERTURBED
+from ppdm_sql.connection.connection import Connection
+from ppdm_sql.release.stored import PERTURBED
 
 Either: TypeAlias = Connection | duckdb.DuckDBPyConnection
 

@@ -17,7 +17,7 @@ import duckdb
 import numpy as np
 
 import ppdm_sql
-from ppdm_sql.engines.quoting import quote_text
+from ppdm_sql.syntax.quoting import quote_text
 
 CENSUS = Path(__file__).resolve().parents[2] / "shared" / "data" / "census_workers.parquet"
 COLUMNS = ("age", "gender", "education", "marital_status", "race", "work_class", "country")

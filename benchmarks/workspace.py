@@ -38,7 +38,7 @@ class Workspace:
         return source, target
 
     def free_bytes(self) -> int:
-        """Room that is left on the disk."""
+        """DenseGroupSetting that is left on the disk."""
         return shutil.disk_usage(self.folder).free
 
     def say(self, what: str) -> None:

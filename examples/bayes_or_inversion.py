@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ppdm_sql.opening import connect
+from ppdm_sql.connection.connect import connect
 from ppdm_sql.publishing import publish
 
 ROWS, SICK, TIMES = 2_000, 10, 25

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from ppdm_sql.opening import connect
+from ppdm_sql.connection.connect import connect
 from ppdm_sql.privacy import distortion, distortion_if_independent
 from ppdm_sql.publishing import create_key, publish
 

@@ -4,7 +4,7 @@
 >>> ppdm_sql.__all__
 ['Connection', 'Policy', 'connect', 'load_policy', 'publish']
 
-As a module it follows DB-API 2.0 (PEP 249), so it also has the names of `ppdm_sql.dbapi`:
+As a module it follows DB-API 2.0 (PEP 249), so it also has the names of `ppdm_sql.connection.dbapi`:
 
 >>> ppdm_sql.apilevel, ppdm_sql.paramstyle
 ('2.0', 'qmark')
@@ -18,29 +18,29 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ppdm_sql.connection import Connection
-    from ppdm_sql.dbapi import BINARY as BINARY
-    from ppdm_sql.dbapi import DATETIME as DATETIME
-    from ppdm_sql.dbapi import NUMBER as NUMBER
-    from ppdm_sql.dbapi import ROWID as ROWID
-    from ppdm_sql.dbapi import STRING as STRING
-    from ppdm_sql.dbapi import Binary as Binary
-    from ppdm_sql.dbapi import DatabaseError as DatabaseError
-    from ppdm_sql.dbapi import DataError as DataError
-    from ppdm_sql.dbapi import Date as Date
-    from ppdm_sql.dbapi import DateFromTicks as DateFromTicks
-    from ppdm_sql.dbapi import Error as Error
-    from ppdm_sql.dbapi import IntegrityError as IntegrityError
-    from ppdm_sql.dbapi import InternalError as InternalError
-    from ppdm_sql.dbapi import NotSupportedError as NotSupportedError
-    from ppdm_sql.dbapi import OperationalError as OperationalError
-    from ppdm_sql.dbapi import ProgrammingError as ProgrammingError
-    from ppdm_sql.dbapi import Time as Time
-    from ppdm_sql.dbapi import TimeFromTicks as TimeFromTicks
-    from ppdm_sql.dbapi import Timestamp as Timestamp
-    from ppdm_sql.dbapi import TimestampFromTicks as TimestampFromTicks
-    from ppdm_sql.dbapi import Warning as Warning
-    from ppdm_sql.opening import connect
+    from ppdm_sql.connection.connect import connect
+    from ppdm_sql.connection.connection import Connection
+    from ppdm_sql.connection.dbapi import BINARY as BINARY
+    from ppdm_sql.connection.dbapi import DATETIME as DATETIME
+    from ppdm_sql.connection.dbapi import NUMBER as NUMBER
+    from ppdm_sql.connection.dbapi import ROWID as ROWID
+    from ppdm_sql.connection.dbapi import STRING as STRING
+    from ppdm_sql.connection.dbapi import Binary as Binary
+    from ppdm_sql.connection.dbapi import DatabaseError as DatabaseError
+    from ppdm_sql.connection.dbapi import DataError as DataError
+    from ppdm_sql.connection.dbapi import Date as Date
+    from ppdm_sql.connection.dbapi import DateFromTicks as DateFromTicks
+    from ppdm_sql.connection.dbapi import Error as Error
+    from ppdm_sql.connection.dbapi import IntegrityError as IntegrityError
+    from ppdm_sql.connection.dbapi import InternalError as InternalError
+    from ppdm_sql.connection.dbapi import NotSupportedError as NotSupportedError
+    from ppdm_sql.connection.dbapi import OperationalError as OperationalError
+    from ppdm_sql.connection.dbapi import ProgrammingError as ProgrammingError
+    from ppdm_sql.connection.dbapi import Time as Time
+    from ppdm_sql.connection.dbapi import TimeFromTicks as TimeFromTicks
+    from ppdm_sql.connection.dbapi import Timestamp as Timestamp
+    from ppdm_sql.connection.dbapi import TimestampFromTicks as TimestampFromTicks
+    from ppdm_sql.connection.dbapi import Warning as Warning
     from ppdm_sql.policy import Policy, load_policy
     from ppdm_sql.publishing import publish
 
@@ -58,10 +58,10 @@ _DBAPI = (
 )
 # fmt: on
 
-_HOMES = dict.fromkeys(_DBAPI, "ppdm_sql.dbapi") | {
-    "Connection": "ppdm_sql.connection",
+_HOMES = dict.fromkeys(_DBAPI, "ppdm_sql.connection.dbapi") | {
+    "Connection": "ppdm_sql.connection.connection",
     "Policy": "ppdm_sql.policy",
-    "connect": "ppdm_sql.opening",
+    "connect": "ppdm_sql.connection.connect",
     "load_policy": "ppdm_sql.policy",
     "publish": "ppdm_sql.publishing",
 }

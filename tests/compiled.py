@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 
 import ppdm_sql
-from ppdm_sql.connection import Connection
+from ppdm_sql.connection.connection import Connection
 from ppdm_sql.errors import Unsupported
 
 

@@ -11,7 +11,7 @@ import duckdb
 from keys import write_key
 
 import ppdm_sql
-from ppdm_sql.connection import Connection
+from ppdm_sql.connection.connection import Connection
 from ppdm_sql.publishing.release import publish
 
 ROWS = 240

@@ -16,12 +16,12 @@ from ppdm_sql.auditing.matching import Wanted
 from ppdm_sql.auditing.scores import BasketAttack, ShownItem
 from ppdm_sql.auditing.tables import SCANNED, Original
 from ppdm_sql.auditing.value_guessing import Rows
-from ppdm_sql.engines.basket_rows import listed_items, shown_items
-from ppdm_sql.engines.quoting import quote_name
+from ppdm_sql.engine.duckdb.basket_rows import listed_items, shown_items
 from ppdm_sql.errors import SourceError
 from ppdm_sql.itemsets.patterns import Integers
 from ppdm_sql.policy.basket_column import BasketColumn
 from ppdm_sql.privacy.collusion import Array
+from ppdm_sql.syntax.quoting import quote_name
 
 MOST_ITEMS = 4096
 """The commonest items are guessed; what is rarer is told by fewer baskets, and less."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import duckdb
 
 from ppdm_sql.auditing.tables import SCANNED, Original
-from ppdm_sql.engines.quoting import quote_name
 from ppdm_sql.policy import ReleasedColumn
+from ppdm_sql.syntax.quoting import quote_name
 
 SAMPLE = 200_000
 """Rows that are looked at, drawn at random where there are more: enough for a percent, and quick."""

@@ -12,9 +12,9 @@ from ppdm_sql.auditing.heaping import Heap, heaps
 from ppdm_sql.auditing.priors import counts_of
 from ppdm_sql.auditing.tables import Original, open_original
 from ppdm_sql.auditing.uniqueness import Uniqueness, uniqueness
-from ppdm_sql.policy import BoundColumn, Policy, ReleasedColumn, load_policy
-from ppdm_sql.policy.binding import OwnColumn
-from ppdm_sql.policy.types import parse_type
+from ppdm_sql.domain.types import parse_type
+from ppdm_sql.policy import Policy, ReleasedColumn, RetainedColumn, load_policy
+from ppdm_sql.policy.columns import SelfReplacedColumn
 from ppdm_sql.publishing.layout import lay_out
 from ppdm_sql.publishing.sources import Source
 
@@ -69,8 +69,8 @@ def audit_columns(original: Original, columns: Sequence[ReleasedColumn]) -> Audi
     """The same for columns that are known; those that a mechanism adds to a release are not in the original."""
     columns = [column for column in columns if column.name.casefold() in original.names]
     alone = uniqueness(original, [c.name for c in columns if c.perturbed is None])
-    declared = [c.perturbed for c in columns if isinstance(c.perturbed, BoundColumn)]
+    declared = [c.perturbed for c in columns if isinstance(c.perturbed, RetainedColumn)]
     # A column's own values are drawn as often as they occur: none is more common among the rows than among draws.
-    retained = [bound for bound in declared if not isinstance(bound, OwnColumn)]
+    retained = [bound for bound in declared if not isinstance(bound, SelfReplacedColumn)]
     heaped = tuple(heap for bound in retained for heap in heaps(bound, *counts_of(original, bound)))
     return Audit(alone.rows, heaped, dependences(original, columns), alone)

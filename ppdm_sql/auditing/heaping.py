@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ppdm_sql.auditing.priors import drawn
-from ppdm_sql.policy import BoundColumn
-from ppdm_sql.policy.domain import Grid
-from ppdm_sql.policy.domain_words import describe_point, describe_value
+from ppdm_sql.domain.domain import Grid
+from ppdm_sql.policy import RetainedColumn
+from ppdm_sql.policy.domain_descriptions import describe_point, describe_value
 from ppdm_sql.privacy.collusion import Numbers
 
 CERTAIN = 0.95
@@ -72,7 +72,7 @@ class _Set:
     points: int
 
 
-def heaps(column: BoundColumn, values: Numbers, counts: Numbers) -> tuple[Heap, ...]:
+def heaps(column: RetainedColumn, values: Numbers, counts: Numbers) -> tuple[Heap, ...]:
     """The sets that make a published value all but certain, wider ones first.
 
     Parameters
@@ -103,7 +103,7 @@ def _surer(heap: Heap, around: Heap) -> bool:
     return around.true < ENOUGH and 1 - heap.true <= (1 - around.true) / 2
 
 
-def _telling(column: BoundColumn, each: _Set, values: Numbers, counts: Numbers) -> Heap | None:
+def _telling(column: RetainedColumn, each: _Set, values: Numbers, counts: Numbers) -> Heap | None:
     """What follows for a set, if it is heaped, and not by one of its values alone: that value is a set of its own."""
     heap = _heap(column, each, values, counts)
     if heap is None or not heap.certain or each.points == 1:
@@ -114,7 +114,7 @@ def _telling(column: BoundColumn, each: _Set, values: Numbers, counts: Numbers) 
     return heap if without is not None and without.certain else None
 
 
-def _heap(column: BoundColumn, each: _Set, values: Numbers, counts: Numbers) -> Heap | None:
+def _heap(column: RetainedColumn, each: _Set, values: Numbers, counts: Numbers) -> Heap | None:
     """What follows for a set; None where too few rows are in it."""
     inside, rows = int(counts[each.members].sum()), int(counts.sum())
     if inside < LEAST_ROWS or not each.points:
@@ -128,7 +128,7 @@ def _heap(column: BoundColumn, each: _Set, values: Numbers, counts: Numbers) -> 
     return Heap(column.name, each.words, inside, prior, share, true, p + (1 - p) * own)
 
 
-def _sets(column: BoundColumn, values: Numbers, counts: Numbers) -> Iterator[_Set]:
+def _sets(column: RetainedColumn, values: Numbers, counts: Numbers) -> Iterator[_Set]:
     grid = column.domain
     if isinstance(grid, Grid):
         inside = values < grid.size
@@ -146,7 +146,7 @@ def _sets(column: BoundColumn, values: Numbers, counts: Numbers) -> Iterator[_Se
         yield _Set(f"the value {describe_value(column, int(values[place]))}", members, 1)
 
 
-def _bulk(column: BoundColumn, grid: Grid, values: Numbers, counts: Numbers) -> Iterator[_Set]:
+def _bulk(column: RetainedColumn, grid: Grid, values: Numbers, counts: Numbers) -> Iterator[_Set]:
     """The middle nine rows in ten: a domain that is much wider than its data gives all of them away."""
     if not counts.sum():
         return

@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from ppdm_sql.auditing.tables import ROWS_A_BATCH, Copy, Original, in_memory
-from ppdm_sql.engines.quoting import quote_name
+from ppdm_sql.domain.types import parse_type
 from ppdm_sql.errors import SourceError
 from ppdm_sql.policy import ReleasedColumn
-from ppdm_sql.policy.types import parse_type
-from ppdm_sql.publishing.reading import guarded
+from ppdm_sql.publishing.safe_read import guarded
+from ppdm_sql.syntax.quoting import quote_name
 
 Batches = Iterator[tuple[pa.RecordBatch, ...]]
 """A batch of the original and one of each copy, row by row the same."""

@@ -7,17 +7,17 @@ import pyarrow as pa
 from ppdm_udfs import RowError, encode
 
 from ppdm_sql.auditing.tables import SCANNED, Copy, Original
-from ppdm_sql.engines.quoting import quote_name
 from ppdm_sql.errors import SourceError
-from ppdm_sql.policy import BoundColumn
-from ppdm_sql.policy.binding import OwnColumn
+from ppdm_sql.policy import RetainedColumn
+from ppdm_sql.policy.columns import SelfReplacedColumn
 from ppdm_sql.policy.small_domains import SmallDomainColumn
 from ppdm_sql.privacy.collusion import Array, Numbers, Prior, likeliest_prior
 from ppdm_sql.privacy.coupling import Draws
 from ppdm_sql.publishing.kernel_domain import kernel_domain
+from ppdm_sql.syntax.quoting import quote_name
 
 
-def numbers_of(where: str, array: pa.Array, column: BoundColumn) -> Numbers:
+def numbers_of(where: str, array: pa.Array, column: RetainedColumn) -> Numbers:
     """The numbers of values in their domain; NULL is the number after the last."""
     domain = kernel_domain(column, array.type)
     try:
@@ -31,14 +31,14 @@ def numbers_of(where: str, array: pa.Array, column: BoundColumn) -> Numbers:
     )
 
 
-def counts_of(original: Original, column: BoundColumn) -> tuple[Numbers, Numbers]:
+def counts_of(original: Original, column: RetainedColumn) -> tuple[Numbers, Numbers]:
     """The numbers that occur in the original, ascending, and how many rows have each; NULLs that stay are left out."""
     select = f"CAST({quote_name(original.name(column.name))} AS {column.type.name}) AS v"
     counted = original.arrow(select, f"SELECT v, count(*) AS n FROM {SCANNED} GROUP BY v")
     return _counts(original.where, counted, column)
 
 
-def release_prior(copy: Copy, column: BoundColumn) -> Prior | None:
+def release_prior(copy: Copy, column: RetainedColumn) -> Prior | None:
     """The distribution under which the release is likeliest; None where no row takes part."""
     name = quote_name(column.name)
     counted = copy.cursor.sql(f"SELECT {name} AS v, count(*) AS n FROM {copy.table} GROUP BY v").to_arrow_table()
@@ -46,7 +46,7 @@ def release_prior(copy: Copy, column: BoundColumn) -> Prior | None:
     return likeliest_prior(values, counts, column.retain, drawn(column, values)) if len(values) else None
 
 
-def own_counts(table: Original | Copy, column: OwnColumn) -> tuple[pa.Array, Numbers]:
+def own_counts(table: Original | Copy, column: SelfReplacedColumn) -> tuple[pa.Array, Numbers]:
     """The values that occur, in their order, and how many rows have each; NULL is one where it is a value."""
     where = "" if column.nulls == "value" else " WHERE v IS NOT NULL"
     sql = f"SELECT v, count(*) AS n FROM {{}}{where} GROUP BY v ORDER BY v"
@@ -64,7 +64,7 @@ def own_counts(table: Original | Copy, column: OwnColumn) -> tuple[pa.Array, Num
 
 def part_counts(copy: Copy, column: SmallDomainColumn) -> Array:
     """How often each value occurs in each part, as the release alone makes it likeliest; shape (parts, size)."""
-    whole = BoundColumn(column.name, column.type, column.domain, 1.0, column.nulls, column.outside)
+    whole = RetainedColumn(column.name, column.type, column.domain, 1.0, column.nulls, column.outside)
     name, part_name = quote_name(column.name), quote_name(column.part_column)
     counted = np.zeros((len(column.parts), column.size))
     for i, part in enumerate(column.parts):
@@ -76,7 +76,7 @@ def part_counts(copy: Copy, column: SmallDomainColumn) -> Array:
     return counted
 
 
-def drawn(column: BoundColumn, values: Numbers) -> Array:
+def drawn(column: RetainedColumn, values: Numbers) -> Array:
     """The shares of values among draws."""
     if column.weights is None:
         return np.broadcast_to(np.float64(1 / column.size), values.shape)
@@ -84,7 +84,7 @@ def drawn(column: BoundColumn, values: Numbers) -> Array:
     return np.asarray(weights[values] / weights.sum())
 
 
-def draws_of(column: BoundColumn, values: Numbers, counts: Numbers) -> Draws:
+def draws_of(column: RetainedColumn, values: Numbers, counts: Numbers) -> Draws:
     """How often a draw hits a row's own value, and another draw."""
     if column.weights is None:
         return Draws.even(column.size)
@@ -92,7 +92,7 @@ def draws_of(column: BoundColumn, values: Numbers, counts: Numbers) -> Draws:
     return Draws(float(counts @ shares[values] / counts.sum()), float(shares @ shares))
 
 
-def _counts(where: str, counted: pa.Table, column: BoundColumn) -> tuple[Numbers, Numbers]:
+def _counts(where: str, counted: pa.Table, column: RetainedColumn) -> tuple[Numbers, Numbers]:
     table = counted.combine_chunks()
     values = table.column("v").combine_chunks()
     array = values if isinstance(values, pa.Array) else pa.chunked_array(values).combine_chunks()

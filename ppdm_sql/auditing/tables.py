@@ -10,15 +10,15 @@ from typing import Any, TypeVar
 import duckdb
 import pyarrow as pa
 
-from ppdm_sql.engines.quoting import quote_text
-from ppdm_sql.engines.release_files import manifest_of
-from ppdm_sql.engines.stored import Place
+from ppdm_sql.domain.domain import Values
+from ppdm_sql.engine.duckdb.release_files import manifest_of
 from ppdm_sql.errors import ReleaseError, SourceError
-from ppdm_sql.policy import BoundColumn, ColumnPolicy, Manifest, Policy
-from ppdm_sql.policy.domain import Values
+from ppdm_sql.policy import ColumnPolicy, Manifest, Policy, RetainedColumn
 from ppdm_sql.publishing.names import nearest
-from ppdm_sql.publishing.reading import guarded
+from ppdm_sql.publishing.safe_read import guarded
 from ppdm_sql.publishing.sources import open_source
+from ppdm_sql.release.stored import Place
+from ppdm_sql.syntax.quoting import quote_text
 
 Result = TypeVar("Result")
 
@@ -125,6 +125,6 @@ def policy_of(manifest: Manifest) -> Policy:
     columns = [
         ColumnPolicy(c.name, c.mechanism, c.domain)
         for c in manifest.perturbed
-        if isinstance(c, BoundColumn) and isinstance(c.domain, Values)
+        if isinstance(c, RetainedColumn) and isinstance(c.domain, Values)
     ]
     return Policy(manifest.table, tuple(columns))

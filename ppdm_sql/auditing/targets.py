@@ -11,14 +11,14 @@ import pyarrow as pa
 from ppdm_sql.auditing.priors import counts_of, draws_of, own_counts, part_counts, release_prior
 from ppdm_sql.auditing.tables import Copy, Original
 from ppdm_sql.auditing.views import DeclaredView, OwnView, PartedView, View, whole_domain, with_priors
-from ppdm_sql.policy import BoundColumn, ReleasedColumn
-from ppdm_sql.policy.binding import OwnColumn
+from ppdm_sql.policy import ReleasedColumn, RetainedColumn
+from ppdm_sql.policy.columns import SelfReplacedColumn
 from ppdm_sql.policy.small_domains import SmallDomainColumn
 from ppdm_sql.privacy.collusion import Prior
 from ppdm_sql.privacy.coupling import Draws
 
 PRIORS = ("source", "release")
-GUESSED = (BoundColumn, SmallDomainColumn)
+GUESSED = (RetainedColumn, SmallDomainColumn)
 
 
 @dataclass(frozen=True)
@@ -98,20 +98,20 @@ def perturbed_columns(copies: Sequence[Copy], kinds: tuple[type, ...]) -> list[R
     return list(found.values())
 
 
-def bound_in(copy: Copy, name: str, kinds: tuple[type, ...]) -> BoundColumn | SmallDomainColumn | None:
+def bound_in(copy: Copy, name: str, kinds: tuple[type, ...]) -> RetainedColumn | SmallDomainColumn | None:
     """The column as a release perturbs it."""
     for column in copy.manifest.perturbed:
         if column.name.casefold() == name.casefold() and isinstance(column, kinds):
-            assert isinstance(column, BoundColumn | SmallDomainColumn)
+            assert isinstance(column, RetainedColumn | SmallDomainColumn)
             return column
     return None
 
 
-def _view(original: Original, copy: Copy, bound: BoundColumn | SmallDomainColumn | None) -> View | None:
+def _view(original: Original, copy: Copy, bound: RetainedColumn | SmallDomainColumn | None) -> View | None:
     """What somebody sees who knows how common each value is in the original; None where nothing is hidden."""
     if bound is None:
         return None
-    if isinstance(bound, OwnColumn):
+    if isinstance(bound, SelfReplacedColumn):
         values, counts = own_counts(original, bound)
         return OwnView(bound, Prior.from_counts(np.arange(len(counts)), counts), values) if len(counts) else None
     declared = whole_domain(bound) if isinstance(bound, SmallDomainColumn) else bound

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ppdm_sql.auditing.tables import SCANNED, Original
-from ppdm_sql.engines.quoting import quote_name
+from ppdm_sql.syntax.quoting import quote_name
 
 IDENTIFYING = 0.9
 """A column with so many distinct values a row names rows by itself."""

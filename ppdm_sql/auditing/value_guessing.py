@@ -16,9 +16,9 @@ from ppdm_sql.auditing.scores import ColumnAttack, Pair, Promise, RowAttack, Tal
 from ppdm_sql.auditing.tables import Copy, Original
 from ppdm_sql.auditing.targets import Target
 from ppdm_sql.auditing.views import PartedView
-from ppdm_sql.engines.quoting import quote_name
 from ppdm_sql.privacy.collusion import Guesses, Numbers, judge
 from ppdm_sql.privacy.coupling import chains, coupling
+from ppdm_sql.syntax.quoting import quote_name
 
 Flags = NDArray[np.bool_]
 Group = tuple[tuple[int, ...], ...]

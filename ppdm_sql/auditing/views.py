@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from ppdm_sql.auditing.priors import drawn, numbers_of
 from ppdm_sql.errors import SourceError
-from ppdm_sql.policy import BoundColumn
-from ppdm_sql.policy.binding import OwnColumn
+from ppdm_sql.policy import RetainedColumn
+from ppdm_sql.policy.columns import SelfReplacedColumn
 from ppdm_sql.policy.small_domains import SmallDomainColumn
 from ppdm_sql.privacy.collusion import Array, Guesses, Numbers, Prior, judge, log_odds
 
@@ -55,7 +55,7 @@ class View(ABC):
 class DeclaredView(View):
     """Replacements come from a declared domain."""
 
-    bound: BoundColumn
+    bound: RetainedColumn
     prior: Prior
 
     @property
@@ -87,7 +87,7 @@ class DeclaredView(View):
 class OwnView(View):
     """Replacements are the column's own values, drawn as often as they occur: as the prior has them."""
 
-    bound: OwnColumn
+    bound: SelfReplacedColumn
     prior: Prior
     known: pa.Array
 
@@ -133,7 +133,7 @@ class PartedView(View):
     priors: tuple[Prior, ...]
 
     @property
-    def whole(self) -> BoundColumn:
+    def whole(self) -> RetainedColumn:
         """The column as if it were in one part, for its numbering."""
         return whole_domain(self.bound)
 
@@ -191,9 +191,9 @@ class PartedView(View):
         return best
 
 
-def whole_domain(column: SmallDomainColumn) -> BoundColumn:
+def whole_domain(column: SmallDomainColumn) -> RetainedColumn:
     """The column as if it were in one part."""
-    return BoundColumn(column.name, column.type, column.domain, 1.0, column.nulls, column.outside)
+    return RetainedColumn(column.name, column.type, column.domain, 1.0, column.nulls, column.outside)
 
 
 def with_priors(view: PartedView, counts: Array) -> PartedView:

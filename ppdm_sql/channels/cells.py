@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ppdm_sql.channels.axis import Axis
-from ppdm_sql.policy.binding import BoundColumn
+from ppdm_sql.policy.columns import RetainedColumn
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Cells:
 
 
 @dataclass(frozen=True)
-class FoundColumn(BoundColumn):
+class ExactColumn(RetainedColumn):
     """An exact column in a place where others are perturbed: its values are those that `relation`, a query, gives."""
 
     relation: str = field(kw_only=True)
@@ -65,7 +65,7 @@ def total_weight(cells: Sequence[Cell]) -> float:
     return math.fsum(cell.weight for cell in cells if not cell.fixed)
 
 
-def column_axis(column: BoundColumn, cells: Sequence[Cell]) -> Axis:
+def column_axis(column: RetainedColumn, cells: Sequence[Cell]) -> Axis:
     """The transition between the cells of a perturbed column, with exact shares."""
     total = total_weight(cells)
     if not total:  # of a release without rows: nothing is replaced, for there is nothing to draw from

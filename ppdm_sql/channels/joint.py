@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ppdm_sql.channels.cells import Cell
-from ppdm_sql.policy.binding import BoundColumn
+from ppdm_sql.policy.columns import RetainedColumn
 
 Array = npt.NDArray[np.float64]
 
@@ -44,13 +44,13 @@ class JointCells:
     pairs: npt.NDArray[np.int64] | None = field(default=None, compare=False)
 
 
-def weights(column: BoundColumn) -> Array:
+def weights(column: RetainedColumn) -> Array:
     """The weight of each value that a column may show; the NULL that nothing becomes has none."""
     found = np.zeros(positions(column))
     found[: column.size] = 1.0 if column.weights is None else column.weights
     return found
 
 
-def positions(column: BoundColumn) -> int:
+def positions(column: RetainedColumn) -> int:
     """How many values a column may show: those of its domain, and NULL where there may be any."""
     return column.domain.size + (column.nulls != "error")

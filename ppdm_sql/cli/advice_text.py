@@ -11,8 +11,8 @@ from ppdm_sql.policy import Policy
 from ppdm_sql.policy.mechanisms.select_a_size import BasketPolicy, chosen_operators
 from ppdm_sql.policy.retention import Retention, gamma_for_breach
 from ppdm_sql.privacy import Advice, ColumnAdvice, highest_posterior, statements
+from ppdm_sql.privacy.advice_request import AdviceRequest
 from ppdm_sql.privacy.statements import UNLIKELY, percent
-from ppdm_sql.privacy.wishes import Wishes
 
 NAMES = ("column", "values", "kept now", "kept", "gamma", "error", "within (95 %)", "bound (95 %)", "as asked")
 UNKNOWN = "?"
@@ -95,7 +95,7 @@ def _promises(advice: Advice) -> Iterator[str]:
                 yield "\n".join([f"{column.name}, kept with {channel.retain:.4g}:", *(f"  {line}" for line in said)])
 
 
-def _remedies(column: ColumnAdvice, wishes: Wishes) -> str:
+def _remedies(column: ColumnAdvice, wishes: AdviceRequest) -> str:
     found, needed = column.remedies, column.needed
     assert found is not None and needed is not None
     lines = [f"{column.name}: both cannot be had. The error takes a retention of {needed:.4g}. One of these would do:"]

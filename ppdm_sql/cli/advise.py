@@ -15,9 +15,9 @@ import numpy as np
 
 from ppdm_sql.cli.advice_text import advice_text
 from ppdm_sql.cli.mechanism_text import noise_text, parts_text
+from ppdm_sql.domain.binding import bind_domain
 from ppdm_sql.errors import PolicyError
-from ppdm_sql.policy import BoundColumn, Policy, load_policy
-from ppdm_sql.policy.binding import bind_domain
+from ppdm_sql.policy import Policy, RetainedColumn, load_policy
 from ppdm_sql.policy.editing import edit_policy
 from ppdm_sql.policy.mechanisms.small_domain import NULLS
 from ppdm_sql.policy.retention import Retention
@@ -61,7 +61,7 @@ def _counts(policy: Policy, source: str) -> dict[str, list[int]]:
                 continue
             type_name = types[original.name(column.name).casefold()]
             domain, sql_type = bind_domain(f"column {column.name!r} ({type_name})", column.domain, type_name)
-            bound = BoundColumn(column.name, sql_type, domain, 1.0, column.nulls, column.outside)
+            bound = RetainedColumn(column.name, sql_type, domain, 1.0, column.nulls, column.outside)
             if bound.size <= MOST_VALUES:
                 values, counts = counts_of(original, bound)
                 found[column.name] = np.bincount(values, counts, bound.size).astype(int).tolist()

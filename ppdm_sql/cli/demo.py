@@ -17,9 +17,9 @@ from ppdm_sql.cli.census import POLICY, census
 from ppdm_sql.cli.output import table
 from ppdm_sql.cli.publish import outcome
 from ppdm_sql.cli.questions import EXPLAINED, QUESTIONS, REFUSED, Question
-from ppdm_sql.connection import Connection
+from ppdm_sql.connection.connect import connect
+from ppdm_sql.connection.connection import Connection
 from ppdm_sql.errors import TargetError, Unsupported
-from ppdm_sql.opening import connect
 from ppdm_sql.policy import load_policy
 from ppdm_sql.publishing import publish
 

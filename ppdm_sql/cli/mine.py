@@ -17,13 +17,13 @@ from ppdm_sql.cli.interrupts import heard_by
 from ppdm_sql.cli.notices import progress_line, say
 from ppdm_sql.cli.output import show
 from ppdm_sql.cli.release import open_release
-from ppdm_sql.connection import Connection
-from ppdm_sql.engines.quoting import quote_name
+from ppdm_sql.connection.connection import Connection
 from ppdm_sql.errors import QueryError, TargetError
 from ppdm_sql.mining import Tree, association_rules, decision_tree, frequent_itemsets
 from ppdm_sql.mining.drawing import draw
 from ppdm_sql.mining.tree import Node
 from ppdm_sql.policy.basket_column import BasketColumn
+from ppdm_sql.syntax.quoting import quote_name
 
 
 def run(arguments: argparse.Namespace) -> int:

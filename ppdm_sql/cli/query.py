@@ -10,7 +10,7 @@ from typing import Any
 from ppdm_sql.cli.interrupts import heard_by
 from ppdm_sql.cli.output import show
 from ppdm_sql.cli.release import open_release
-from ppdm_sql.connection import Connection
+from ppdm_sql.connection.connection import Connection
 from ppdm_sql.errors import QueryError
 
 FETCHED = 1024

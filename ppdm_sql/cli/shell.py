@@ -15,7 +15,7 @@ from sqlglot.errors import SqlglotError
 from ppdm_sql.cli import notices
 from ppdm_sql.cli.query import ask
 from ppdm_sql.cli.release import describe, open_release
-from ppdm_sql.connection import Connection
+from ppdm_sql.connection.connection import Connection
 from ppdm_sql.errors import PpdmError, QueryError
 
 PROMPT = "ppdm> "

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ppdm_sql.connection import Connection
-from ppdm_sql.engines.domains import constant
-from ppdm_sql.engines.quoting import quote_name, quote_text
+from ppdm_sql.connection.connection import Connection
+from ppdm_sql.domain.domain import Grid, Values
+from ppdm_sql.domain.grid_values import grid_value
+from ppdm_sql.domain.types import SqlType
 from ppdm_sql.errors import QueryError
-from ppdm_sql.policy.binding import BoundColumn
-from ppdm_sql.policy.domain import Grid, Values
-from ppdm_sql.policy.grid_values import grid_value
+from ppdm_sql.measuring.domains import constant
+from ppdm_sql.policy.columns import RetainedColumn
 from ppdm_sql.policy.manifest import Manifest, ReleasedColumn
-from ppdm_sql.policy.types import SqlType
+from ppdm_sql.syntax.quoting import quote_name, quote_text
 
 BINS = 32
 """Bins of an ordered feature: 31 places to split at."""
@@ -112,8 +112,8 @@ def _names_rows(con: Connection, table: str, column: ReleasedColumn) -> bool:
 
 def _feature(con: Connection, table: str, column: ReleasedColumn, *, asked: bool) -> Feature | None:
     bound = column.perturbed
-    listed = isinstance(bound, BoundColumn) and isinstance(bound.domain, Values)
-    if bound is not None and not isinstance(bound, BoundColumn):
+    listed = isinstance(bound, RetainedColumn) and isinstance(bound.domain, Values)
+    if bound is not None and not isinstance(bound, RetainedColumn):
         values = None  # what is not kept or replaced value by value has no counts by value
     elif column.type.family in ORDERED and not listed:
         cuts = _cuts(con, table, column)
@@ -135,7 +135,7 @@ def _categories(con: Connection, table: str, column: ReleasedColumn) -> tuple[st
     """The values of a column as constants; of an exact one as they occur, where they are few."""
     bound = column.perturbed
     if bound is not None:
-        if not isinstance(bound, BoundColumn):
+        if not isinstance(bound, RetainedColumn):
             return None
         if isinstance(bound.domain, Values):
             return tuple(_constant(value, column.type) for value in bound.domain.values)
@@ -160,7 +160,7 @@ def _cuts(con: Connection, table: str, column: ReleasedColumn) -> tuple[str, ...
         cuts = f"SELECT DISTINCT cut FROM ({' UNION ALL '.join(quantiles)}) WHERE cut > {smallest} ORDER BY cut"
         found = con.execute(f"SELECT CAST(cut AS VARCHAR) FROM ({cuts})").fetchall()
         return tuple(_quoted(text, column.type) for (text,) in found)
-    grid = bound.domain if isinstance(bound, BoundColumn) else None
+    grid = bound.domain if isinstance(bound, RetainedColumn) else None
     assert isinstance(grid, Grid)
     if grid.size <= BINS:
         return tuple(grid_point(grid, i, column.type) for i in range(1, grid.size))

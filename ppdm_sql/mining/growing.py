@@ -15,13 +15,13 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from ppdm_sql.connection import Connection
-from ppdm_sql.engines.quoting import quote_name
+from ppdm_sql.connection.connection import Connection
+from ppdm_sql.connection.released import name_in_sql
 from ppdm_sql.errors import QueryError
 from ppdm_sql.mining.features import Feature, find_classes, find_features
 from ppdm_sql.mining.splits import CRITERIA, Split, best_split
 from ppdm_sql.mining.tree import Node, Tree
-from ppdm_sql.released import name_in_sql
+from ppdm_sql.syntax.quoting import quote_name
 
 Array = npt.NDArray[np.float64]
 CANDIDATES = 6

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ppdm_sql.domain.domain import Grid, Scalar, Values
+from ppdm_sql.domain.types import SqlType
 from ppdm_sql.itemsets import Operator
-from ppdm_sql.policy.binding import PerturbedColumn
-from ppdm_sql.policy.domain import Grid, Scalar, Values
-from ppdm_sql.policy.types import SqlType
+from ppdm_sql.policy.columns import PerturbedColumn
 
 SELECT_A_SIZE = "select_a_size"
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ppdm_sql.policy.binding import PerturbedColumn
-from ppdm_sql.policy.fields import Fields
+from ppdm_sql.domain.fields import Fields
+from ppdm_sql.domain.types import SqlType
+from ppdm_sql.policy.columns import PerturbedColumn
 from ppdm_sql.policy.model import ColumnPolicy, Policy
-from ppdm_sql.policy.types import SqlType
 
 OTHER_ROWS = "it had other rows or values then, and what replaces a value depends on all of them"
 

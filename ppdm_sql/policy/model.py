@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from ppdm_sql.domain.domain import Range, Values
 from ppdm_sql.errors import PolicyError
-from ppdm_sql.policy.domain import Range, Values
 from ppdm_sql.policy.retention import Retention
 
 DROP = "drop"

@@ -9,7 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from ppdm_sql.errors import PolicyError
-from ppdm_sql.policy.binding import PerturbedColumn
+from ppdm_sql.policy.columns import PerturbedColumn
 from ppdm_sql.policy.model import ColumnPolicy
 
 INDEPENDENT, DATA, DECLARED = "independent", "data", "declared"

@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from datetime import timedelta
 
-from ppdm_sql.policy.domain import Range, Values
+from ppdm_sql.domain.domain import Range, Values
+from ppdm_sql.domain.step import describe_microseconds, microseconds
 from ppdm_sql.policy.model import ColumnPolicy, Policy
 from ppdm_sql.policy.retention import Retention, gamma_of_retention
 from ppdm_sql.policy.sizes import domain_size
-from ppdm_sql.policy.step import describe_microseconds, microseconds
 
 _SHOWN_VALUES = 8
 _NULLS = {

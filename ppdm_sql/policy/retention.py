@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ppdm_sql.domain.checks import known, mapping, number
 from ppdm_sql.errors import PolicyError
-from ppdm_sql.policy.words import known, mapping, number
 
 RETENTION_KEYS = ("retain", "gamma", "epsilon", "privacy")
 """The ways to say how much is kept; a column has one of them."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
-from ppdm_sql.policy.binding import bind_domain
-from ppdm_sql.policy.domain import Range, Values
+from ppdm_sql.domain.binding import bind_domain
+from ppdm_sql.domain.domain import Range, Values
 from ppdm_sql.policy.model import ColumnPolicy
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ppdm_sql.policy.binding import BoundColumn, PerturbedColumn
-from ppdm_sql.policy.domain import Grid, Values
-from ppdm_sql.policy.grid_values import domain_value
+from ppdm_sql.domain.domain import Grid, Values
+from ppdm_sql.domain.grid_values import domain_value
+from ppdm_sql.policy.columns import PerturbedColumn, RetainedColumn
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,13 @@ class SmallDomainColumn(PerturbedColumn):
         return self.domain.size + (self.nulls == "value")
 
     @cached_property
-    def bound_parts(self) -> tuple[BoundColumn, ...]:
+    def bound_parts(self) -> tuple[RetainedColumn, ...]:
         """In each part the column is one that is kept or replaced by a draw from the part's few values."""
         return tuple(self._bound(part) for part in self.parts)
 
-    def _bound(self, part: DomainPart) -> BoundColumn:
+    def _bound(self, part: DomainPart) -> RetainedColumn:
         known = tuple(domain_value(self.domain, place, self.type) for place in part.places if place < self.domain.size)
         nulls = "value" if len(known) < len(part.places) else "error"
-        return BoundColumn(self.name, self.type, Values(known), part.retain, nulls, "error", mechanism=self.mechanism)
+        return RetainedColumn(
+            self.name, self.type, Values(known), part.retain, nulls, "error", mechanism=self.mechanism
+        )

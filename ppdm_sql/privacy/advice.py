@@ -14,10 +14,10 @@ from ppdm_sql.policy.model import ColumnPolicy, Policy
 from ppdm_sql.policy.retention import Retention
 from ppdm_sql.policy.sizes import domain_size
 from ppdm_sql.privacy.accuracy import count_error, retention_for_error
+from ppdm_sql.privacy.advice_request import AdviceRequest, advised_columns, promise_of_each, rounded_down, rounded_up
 from ppdm_sql.privacy.bounds import bound_error, condition_number, likely_error
 from ppdm_sql.privacy.channel import RetentionChannel, UniformChannel
 from ppdm_sql.privacy.remedies import Remedies, find_remedies, gamma_at
-from ppdm_sql.privacy.wishes import Wishes, advised_columns, promise_of_each, rounded_down, rounded_up
 
 MISS = 0.05
 """Errors "with 95 %" are exceeded this often."""
@@ -77,7 +77,7 @@ class Advice:
     """
 
     table: str
-    wishes: Wishes
+    wishes: AdviceRequest
     columns: tuple[ColumnAdvice, ...]
     others: tuple[str, ...]
     row_epsilon: float | None
@@ -140,7 +140,7 @@ def advise(
     >>> advice.columns[0].remedies.domain, advice.columns[0].remedies.rows
     ('step = 2, max = 91 (38 values)', 260157)
     """
-    wishes = Wishes.checked(
+    wishes = AdviceRequest.checked(
         policy, rows=rows, rho1=rho1, rho2=rho2, gamma=gamma, epsilon=epsilon, whole_row=whole_row, error=error,
         predicates=predicates, selectivity=selectivity,
     )  # fmt: skip
@@ -161,7 +161,9 @@ def advise(
     )
 
 
-def _column(column: ColumnPolicy, wishes: Wishes, promise: Retention | None, type_name: str | None) -> ColumnAdvice:
+def _column(
+    column: ColumnPolicy, wishes: AdviceRequest, promise: Retention | None, type_name: str | None
+) -> ColumnAdvice:
     size = domain_size(column, type_name)
     weights = column.all_weights if isinstance(column, CustomPolicy) else ()
     drawn = len(weights) or size.drawn
@@ -196,7 +198,7 @@ def _column(column: ColumnPolicy, wishes: Wishes, promise: Retention | None, typ
     )
 
 
-def _remedies(column: ColumnPolicy, spread: float | None, retain: float | None, wishes: Wishes) -> Remedies:
+def _remedies(column: ColumnPolicy, spread: float | None, retain: float | None, wishes: AdviceRequest) -> Remedies:
     assert spread is not None and retain is not None and wishes.error is not None
     return find_remedies(column, spread, retain, _needed(wishes, wishes.error), wishes)
 
@@ -214,7 +216,7 @@ def _capped(levels: Mapping[str, float], cap: float | None) -> dict[str, float]:
     return {name: retain if cap is None or retain <= cap else rounded_down(cap) for name, retain in levels.items()}
 
 
-def _row_error(retains: Sequence[float | None], wishes: Wishes) -> float | None:
+def _row_error(retains: Sequence[float | None], wishes: AdviceRequest) -> float | None:
     """Of the count by conditions on the columns that keep least: no other by as many has a larger one."""
     least = sorted(p for p in retains if p is not None)[: wishes.predicates]
     if None in retains or len(least) < wishes.predicates:
@@ -222,17 +224,17 @@ def _row_error(retains: Sequence[float | None], wishes: Wishes) -> float | None:
     return float(count_error(wishes.rows, least, wishes.selectivity, wishes.selectivity))
 
 
-def _needed(wishes: Wishes, error: float) -> float:
+def _needed(wishes: AdviceRequest, error: float) -> float:
     found = retention_for_error(error, wishes.rows, wishes.selectivity, wishes.selectivity, wishes.predicates)
     return float(found)
 
 
-def _error(retain: float, wishes: Wishes) -> float:
+def _error(retain: float, wishes: AdviceRequest) -> float:
     alike = np.full(wishes.predicates, retain)
     return float(count_error(wishes.rows, alike, wishes.selectivity, wishes.selectivity))
 
 
-def _magnified(retain: float, wishes: Wishes) -> float:
+def _magnified(retain: float, wishes: AdviceRequest) -> float:
     with np.errstate(over="ignore"):
         return float(condition_number(np.full(wishes.predicates, retain), wishes.selectivity))
 

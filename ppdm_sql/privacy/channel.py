@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ppdm_sql.policy.binding import BoundColumn
+from ppdm_sql.policy.columns import RetainedColumn
 from ppdm_sql.policy.retention import gamma_of_retention
 
 Array = NDArray[np.float64]
@@ -191,7 +191,7 @@ class MatrixChannel:
         return self.probabilities.copy()
 
 
-def channel_of(column: BoundColumn) -> UniformChannel | RetentionChannel:
+def channel_of(column: RetainedColumn) -> UniformChannel | RetentionChannel:
     """The channel of a column that is kept or replaced; of its other values, where NULLs are kept as they are."""
     if column.weights is None:
         return UniformChannel(column.retain, column.size)

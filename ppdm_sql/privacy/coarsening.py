@@ -9,8 +9,8 @@ from itertools import count
 from math import ceil
 from typing import Any
 
-from ppdm_sql.policy.domain import Range, Values
-from ppdm_sql.policy.step import describe_microseconds, microseconds
+from ppdm_sql.domain.domain import Range, Values
+from ppdm_sql.domain.step import describe_microseconds, microseconds
 
 _TIMES = (
     *(timedelta(seconds=n) for n in (1, 5, 15, 30)),

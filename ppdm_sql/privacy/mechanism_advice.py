@@ -15,10 +15,10 @@ from ppdm_sql.policy.noise import NoisePolicy
 from ppdm_sql.policy.retention import Retention
 from ppdm_sql.policy.sizes import domain_size
 from ppdm_sql.privacy.accuracy import count_error
+from ppdm_sql.privacy.advice_request import AdviceRequest, rounded_up
 from ppdm_sql.privacy.gaussian import distortion as distortion_of
 from ppdm_sql.privacy.gaussian import magnitude_for_distortion
 from ppdm_sql.privacy.partitioning import partition
-from ppdm_sql.privacy.wishes import Wishes, rounded_up
 
 MOST_VALUES = 4_096
 """Larger domains are parted when they are published; here it would take too long."""
@@ -61,7 +61,7 @@ class PartsAdvice:
     problem: str | None = None
 
 
-def noise_advice(policy: Policy, wishes: Wishes, distortion: float | None = None) -> tuple[NoiseAdvice, ...]:
+def noise_advice(policy: Policy, wishes: AdviceRequest, distortion: float | None = None) -> tuple[NoiseAdvice, ...]:
     """Of every column with noise: as declared, or so much that guesses are left with the distortion asked for."""
     if distortion is not None and not 0 < distortion < 1:
         raise PolicyError(
@@ -79,7 +79,7 @@ def noise_advice(policy: Policy, wishes: Wishes, distortion: float | None = None
     return tuple(found)
 
 
-def parts_advice(policy: Policy, wishes: Wishes, counts: Mapping[str, Sequence[int]]) -> tuple[PartsAdvice, ...]:
+def parts_advice(policy: Policy, wishes: AdviceRequest, counts: Mapping[str, Sequence[int]]) -> tuple[PartsAdvice, ...]:
     """Of every column in small domains, and of those kept or redrawn whose counts are known, where a breach is asked.
 
     `counts` has by column how many rows have each value of its domain.
@@ -93,7 +93,7 @@ def parts_advice(policy: Policy, wishes: Wishes, counts: Mapping[str, Sequence[i
     return tuple(found)
 
 
-def _breach(column: ColumnPolicy, wishes: Wishes) -> tuple[float, float] | None:
+def _breach(column: ColumnPolicy, wishes: AdviceRequest) -> tuple[float, float] | None:
     if wishes.breach is not None:
         return wishes.breach
     retention = column.retention
@@ -103,7 +103,7 @@ def _breach(column: ColumnPolicy, wishes: Wishes) -> tuple[float, float] | None:
 
 
 def _parts(
-    column: ColumnPolicy, breach: tuple[float, float], known: Sequence[int] | None, wishes: Wishes
+    column: ColumnPolicy, breach: tuple[float, float], known: Sequence[int] | None, wishes: AdviceRequest
 ) -> PartsAdvice:
     size = domain_size(column).drawn if known is None else len(known)
     if size is None:
@@ -125,5 +125,5 @@ def _parts(
     return PartsAdvice(*told, listed, math.sqrt(spread) / wishes.rows)
 
 
-def _error(rows: float, retain: float, wishes: Wishes) -> float:
+def _error(rows: float, retain: float, wishes: AdviceRequest) -> float:
     return float(count_error(rows, retain, wishes.selectivity, wishes.selectivity))

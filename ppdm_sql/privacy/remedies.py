@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ppdm_sql.policy.domain import Values
+from ppdm_sql.domain.domain import Values
 from ppdm_sql.policy.mechanisms.custom import CustomPolicy
 from ppdm_sql.policy.mechanisms.small_domain import MAX_VALUES, NULLS
 from ppdm_sql.policy.model import ColumnPolicy
 from ppdm_sql.policy.retention import gamma_of_retention
 from ppdm_sql.privacy.accuracy import rows_for_error
+from ppdm_sql.privacy.advice_request import AdviceRequest
 from ppdm_sql.privacy.breaches import highest_posterior
 from ppdm_sql.privacy.coarsening import coarser_domain
 from ppdm_sql.privacy.statements import UNLIKELY
 from ppdm_sql.privacy.subsets import safe_relative_prior
-from ppdm_sql.privacy.wishes import Wishes
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Remedies:
     relative_prior: float | None
 
 
-def find_remedies(column: ColumnPolicy, spread: float, retain: float, needed: float, wishes: Wishes) -> Remedies:
+def find_remedies(column: ColumnPolicy, spread: float, retain: float, needed: float, wishes: AdviceRequest) -> Remedies:
     """Remedies for a column that may keep `retain`, and would have to keep `needed`.
 
     `spread` is the number of its values, or one over the share of the rarest where draws are uneven.

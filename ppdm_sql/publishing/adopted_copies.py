@@ -17,15 +17,15 @@ import pyarrow as pa
 from ppdm_udfs import KernelError, RowError, encode, position_blocks, row_blocks
 from ppdm_udfs.gaussian import numbers_of
 
-from ppdm_sql.engines.quoting import quote_name
 from ppdm_sql.errors import SourceError
 from ppdm_sql.policy import Policy
 from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.publishing.layout import Layout, naming
 from ppdm_sql.publishing.mechanisms.uniform import UniformColumn
 from ppdm_sql.publishing.perturber import Rows
-from ppdm_sql.publishing.reading import batches_of, guarded
+from ppdm_sql.publishing.safe_read import batches_of, guarded
 from ppdm_sql.publishing.sources import Source
+from ppdm_sql.syntax.quoting import quote_name
 
 Words = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]

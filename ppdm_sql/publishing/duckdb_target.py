@@ -8,8 +8,6 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from ppdm_sql.engines.quoting import quote_text
-from ppdm_sql.engines.stored import Place, stored_manifests
 from ppdm_sql.errors import ReleaseError, TargetError
 from ppdm_sql.policy import Manifest
 from ppdm_sql.publishing.layout import Layout
@@ -18,6 +16,8 @@ from ppdm_sql.publishing.stored_answers import View, answers_to, dropping, warn_
 from ppdm_sql.publishing.targets import Writer
 from ppdm_sql.publishing.writer.duckdb_file import DATABASE
 from ppdm_sql.publishing.writer.process import WriterProcess
+from ppdm_sql.release.stored import Place, stored_manifests
+from ppdm_sql.syntax.quoting import quote_text
 
 # fmt: off
 _STORED = frozenset({

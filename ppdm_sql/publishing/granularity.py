@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 from ppdm_udfs import Uniform, encode
 
+from ppdm_sql.domain.domain import Grid
 from ppdm_sql.errors import SourceError
-from ppdm_sql.policy import BoundColumn
-from ppdm_sql.policy.domain import Grid
-from ppdm_sql.policy.domain_words import describe_point, describe_step
+from ppdm_sql.policy import RetainedColumn
+from ppdm_sql.policy.domain_descriptions import describe_point, describe_step
 
 ENOUGH_ROWS = 16
 """With fewer values a coarser grid may well be chance."""
@@ -57,7 +57,7 @@ def _with(known: Spacing, index: np.ndarray[tuple[int], np.dtype[np.uint64]]) ->
     return Spacing(known.rows + len(index), first, divisor)
 
 
-def check_spacing(where: str, column: BoundColumn, found: Spacing) -> None:
+def check_spacing(where: str, column: RetainedColumn, found: Spacing) -> None:
     """Refuse a column all of whose values lie on a coarser grid than the declared one."""
     grid = column.domain
     if not isinstance(grid, Grid) or found.divisor <= 1 or found.rows < ENOUGH_ROWS:

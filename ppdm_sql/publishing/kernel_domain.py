@@ -9,12 +9,12 @@ from decimal import Decimal
 import pyarrow as pa
 from ppdm_udfs import Grid, KernelError, Uniform, Values, encode
 
+from ppdm_sql.domain import domain as declared
 from ppdm_sql.errors import PolicyError
-from ppdm_sql.policy import BoundColumn
-from ppdm_sql.policy import domain as declared
+from ppdm_sql.policy import RetainedColumn
 
 
-def fitting(column: BoundColumn, kind: pa.DataType, make: Callable[[], Uniform]) -> Uniform:
+def fitting(column: RetainedColumn, kind: pa.DataType, make: Callable[[], Uniform]) -> Uniform:
     """What `make` gives; PolicyError where the column's domain does not fit the type, before any row is read."""
     try:
         kernel = make()
@@ -27,7 +27,7 @@ def fitting(column: BoundColumn, kind: pa.DataType, make: Callable[[], Uniform])
     raise PolicyError(f"column {column.name!r} ({column.type.name}): {reason}.")
 
 
-def kernel_domain(column: BoundColumn, kind: pa.DataType) -> Grid | Values:
+def kernel_domain(column: RetainedColumn, kind: pa.DataType) -> Grid | Values:
     """The domain as the kernels know it."""
     return kernel_values(column.domain, kind)
 

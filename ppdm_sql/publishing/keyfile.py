@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ppdm_sql.engines.signing_keys import BEGIN
 from ppdm_sql.errors import KeyFileError, PpdmError
 from ppdm_sql.publishing.locking import (
     aside_path,
@@ -26,6 +25,7 @@ from ppdm_sql.publishing.locking import (
     sync_folder,
     write_all,
 )
+from ppdm_sql.release.signing_keys import BEGIN
 
 KEY_BYTES = 32
 HEADER = "# ppdm_sql key: keep it secret and keep it safe; whoever has it can undo the perturbation"

@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 
 from duckdb.sqltypes import DuckDBPyType
 
-from ppdm_sql.engines.quoting import quote_name, quote_text
+from ppdm_sql.domain.domain import Values
+from ppdm_sql.domain.types import parse_type
 from ppdm_sql.errors import PolicyError
-from ppdm_sql.policy import BoundColumn, ColumnPolicy, Policy, bind
-from ppdm_sql.policy.binding import OwnColumn
-from ppdm_sql.policy.domain import Values
+from ppdm_sql.policy import ColumnPolicy, Policy, RetainedColumn, bind
+from ppdm_sql.policy.columns import SelfReplacedColumn
 from ppdm_sql.policy.model import DROP
-from ppdm_sql.policy.types import parse_type
 from ppdm_sql.publishing.column import Column
 from ppdm_sql.publishing.mechanisms import added_columns
 from ppdm_sql.publishing.names import nearest
 from ppdm_sql.publishing.ordering import RowOrder, order_of
-from ppdm_sql.publishing.reading import guarded
+from ppdm_sql.publishing.safe_read import guarded
 from ppdm_sql.publishing.sources import Source
 from ppdm_sql.publishing.transport import released_type, travelling
+from ppdm_sql.syntax.quoting import quote_name, quote_text
 
 _WIDE = ("BLOB", "VARCHAR", "JSON")  # one value may be as large as it likes
 _NESTED = ("STRUCT(", "MAP(", "UNION(", "TUPLE(")
@@ -123,10 +123,10 @@ def _column(
             "a smaller type."
         )
     bound = replace(bind(declared, type_name), name=name)
-    if isinstance(bound, OwnColumn):
+    if isinstance(bound, SelfReplacedColumn):
         expression = f"CAST({quote_name(name)} AS VARCHAR)" if kind.id == "enum" else quote_name(name)
         return Column(name, bound.type.name, expression, bound)
-    if bound.type.family == "enum" and isinstance(bound, BoundColumn):
+    if bound.type.family == "enum" and isinstance(bound, RetainedColumn):
         type_name = _restricted_enum(name, kind, bound)
         bound = replace(bound, type=parse_type(type_name))
     if kind.id in ("list", "array"):
@@ -136,7 +136,7 @@ def _column(
     return Column(name, type_name, quote_name(name), bound)
 
 
-def _restricted_enum(name: str, kind: DuckDBPyType, bound: BoundColumn) -> str:
+def _restricted_enum(name: str, kind: DuckDBPyType, bound: RetainedColumn) -> str:
     """The ENUM of the declared labels only: the others would tell what occurs in the original."""
     labels = _labels(kind)
     assert isinstance(bound.domain, Values)

@@ -27,12 +27,12 @@ from typing import Any
 
 from ppdm_udfs import subkey
 
+from ppdm_sql.domain.fields import Fields
+from ppdm_sql.domain.types import UNKNOWN
 from ppdm_sql.errors import KeyFileError, NotConfirmed, OtherRows, PolicyError, ReleaseError
 from ppdm_sql.policy import Manifest, ReleasedColumn
-from ppdm_sql.policy.fields import Fields
 from ppdm_sql.policy.mechanism import Mechanism
 from ppdm_sql.policy.mechanisms import MECHANISMS
-from ppdm_sql.policy.types import UNKNOWN
 from ppdm_sql.publishing.ledger_file import Record, damaged, open_journal, read_records
 
 FORMAT = 2

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
-from ppdm_sql.engines.quoting import quote_text
+from ppdm_sql.syntax.quoting import quote_text
 
 PATTERN = "*?["
 """Characters that make a path a pattern of paths."""

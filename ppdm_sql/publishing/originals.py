@@ -22,15 +22,15 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 from sqlglot import Token, TokenType
 
-from ppdm_sql.engines.quoting import quote_name, quote_text
-from ppdm_sql.engines.seal import RELEASE_KEY, is_sealed
-from ppdm_sql.engines.stored import MANIFEST_MACRO, OLD_MANIFESTS, PERTURBED, stored_manifests
 from ppdm_sql.errors import ReleaseError, SourceError
 from ppdm_sql.policy.manifest import METADATA_KEY
 from ppdm_sql.publishing.names import PATTERN
-from ppdm_sql.publishing.reading import guarded
+from ppdm_sql.publishing.safe_read import guarded
 from ppdm_sql.publishing.sources import Source, connection
-from ppdm_sql.publishing.words import tokens_of
+from ppdm_sql.release.seal import RELEASE_KEY, is_sealed
+from ppdm_sql.release.stored import MANIFEST_MACRO, OLD_MANIFESTS, PERTURBED, stored_manifests
+from ppdm_sql.syntax.quoting import quote_name, quote_text
+from ppdm_sql.syntax.words import tokens_of
 
 _SOURCE = "ppdm_source"
 """What a relation is called in a query on it."""

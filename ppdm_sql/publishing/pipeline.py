@@ -21,7 +21,7 @@ class Stopped(Exception):
     """Another step failed, which has the error to show."""
 
 
-class Hose:
+class BoundedQueue:
     """A bounded queue between two threads that either end can shut."""
 
     def __init__(self) -> None:
@@ -90,7 +90,7 @@ def run(
     `change` runs in the caller's thread, so that an interrupt arrives between two batches. Whatever fails, all threads
     have ended when this returns. An error of reading or changing goes before one of writing, which it causes.
     """
-    incoming, outgoing = Hose(), Hose()
+    incoming, outgoing = BoundedQueue(), BoundedQueue()
     reader = Step(lambda: _pour(read, incoming), incoming.shut)
     writer = Step(lambda: write(iter(outgoing)), outgoing.shut)
     whole = False
@@ -112,7 +112,7 @@ def run(
     writer.check()
 
 
-def _pour(batches: Batches, hose: Hose) -> None:
+def _pour(batches: Batches, hose: BoundedQueue) -> None:
     for batch in batches:
         hose.put(batch)
     hose.put(None)
@@ -121,7 +121,7 @@ def _pour(batches: Batches, hose: Hose) -> None:
 @contextmanager
 def ahead(batches: Batches) -> Iterator[Batches]:
     """The batches, each made in another thread while the one before it is used."""
-    hose = Hose()
+    hose = BoundedQueue()
     reader = Step(lambda: _pour(batches, hose), hose.shut)
     try:
         yield iter(hose)

@@ -11,11 +11,10 @@ from typing import Any
 
 from tqdm import tqdm
 
-from ppdm_sql.engines.signature import signature_path
+from ppdm_sql.domain.types import parse_type
 from ppdm_sql.errors import KeyFileError
 from ppdm_sql.policy import Manifest, Policy, ReleasedColumn, load_policy
-from ppdm_sql.policy.binding import BoundColumn, OwnColumn
-from ppdm_sql.policy.types import parse_type
+from ppdm_sql.policy.columns import RetainedColumn, SelfReplacedColumn
 from ppdm_sql.publishing.adopting import Declared, adopted_pairs, adopting
 from ppdm_sql.publishing.keyfile import KEY_BYTES, key_in, read_key
 from ppdm_sql.publishing.layout import Layout, lay_out
@@ -26,12 +25,13 @@ from ppdm_sql.publishing.originals import check_original
 from ppdm_sql.publishing.perturber import Perturber, released_schema
 from ppdm_sql.publishing.perturbing import Perturbation
 from ppdm_sql.publishing.pipeline import run
-from ppdm_sql.publishing.reading import guarded
-from ppdm_sql.publishing.readings import Readings, passes_of
+from ppdm_sql.publishing.safe_read import guarded
 from ppdm_sql.publishing.signing import TargetSignature
 from ppdm_sql.publishing.signing_key import SigningKey, read_signing_key
+from ppdm_sql.publishing.source_passes import Readings, passes_of
 from ppdm_sql.publishing.sources import open_source, source_files
 from ppdm_sql.publishing.targets import check_target, is_duckdb, on_disk, open_writer, put_in_place, writer_process
+from ppdm_sql.release.signature import signature_path
 
 
 def publish(
@@ -157,7 +157,7 @@ def _foreseen(declared: Policy, layout: Layout, types: list[str], level: str | N
     """The part of the manifest that is known before a row is read."""
     columns = _released_columns(layout, types)
     return Manifest(
-        declared.table, 0, tuple(c for c in columns if type(c.perturbed) in (BoundColumn, OwnColumn)), level
+        declared.table, 0, tuple(c for c in columns if type(c.perturbed) in (RetainedColumn, SelfReplacedColumn)), level
     )
 
 

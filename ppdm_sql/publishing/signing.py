@@ -2,7 +2,7 @@
 
 A signature that fits what is about to be renamed into place is written first, and with it the one that fits what is
 still there: whatever ends the publication, what is in place is signed, unless it was not before. The old signature
-goes when it is not needed any more. `engines/signature.py` says what is signed.
+goes when it is not needed any more. `release/signature.py` says what is signed.
 """
 
 from __future__ import annotations
@@ -13,20 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ppdm_sql.engines.release_files import manifests
-from ppdm_sql.engines.signature import (
-    TITLE,
-    Signature,
-    State,
-    check_single_name,
-    content_of,
-    parse_signatures,
-    read_signatures,
-    release_files,
-    sign_content,
-    signature_path,
-    state_of,
-)
+from ppdm_sql.engine.duckdb.release_files import manifests
 from ppdm_sql.errors import TargetError
 from ppdm_sql.policy import Manifest
 from ppdm_sql.publishing.locking import (
@@ -40,6 +27,19 @@ from ppdm_sql.publishing.locking import (
 )
 from ppdm_sql.publishing.signing_key import SigningKey, read_signing_key
 from ppdm_sql.publishing.writing import writing
+from ppdm_sql.release.signature import (
+    TITLE,
+    Signature,
+    State,
+    check_single_name,
+    content_of,
+    parse_signatures,
+    read_signatures,
+    release_files,
+    sign_content,
+    signature_path,
+    state_of,
+)
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

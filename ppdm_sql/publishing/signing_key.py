@@ -10,9 +10,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from ppdm_sql.engines.signing_keys import BEGIN, algorithm_of, kind_of, read_key_file, where_of
 from ppdm_sql.errors import KeyFileError
 from ppdm_sql.publishing.keyfile import check_mode, place
+from ppdm_sql.release.signing_keys import BEGIN, algorithm_of, kind_of, read_key_file, where_of
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

@@ -14,13 +14,13 @@ import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 from duckdb.sqltypes import DuckDBPyType
 
-from ppdm_sql.engines.quoting import quote_name, quote_text
+from ppdm_sql.domain.domain import Values
 from ppdm_sql.errors import SourceError
 from ppdm_sql.policy import Policy
-from ppdm_sql.policy.domain import Values
 from ppdm_sql.publishing.memory import bounded, limits_restored
 from ppdm_sql.publishing.names import PATTERN, nearest, quote_path
-from ppdm_sql.publishing.reading import guarded
+from ppdm_sql.publishing.safe_read import guarded
+from ppdm_sql.syntax.quoting import quote_name, quote_text
 
 DUCKDB_ENDINGS = (".duckdb", ".db", ".ddb")
 PARQUET_ENDINGS = (".parquet", ".parq", ".pq")

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import duckdb
 
-from ppdm_sql.engines.catalog import RECONSTRUCTED
-from ppdm_sql.engines.quoting import quote_name
+from ppdm_sql.engine.duckdb.catalog import RECONSTRUCTED
 from ppdm_sql.errors import AnswersDropped
-from ppdm_sql.publishing.words import tokens_of
+from ppdm_sql.syntax.quoting import quote_name
+from ppdm_sql.syntax.words import tokens_of
 
 View = tuple[str, str]
 """Schema and name."""

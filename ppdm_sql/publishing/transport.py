@@ -11,8 +11,8 @@ from typing import Any
 
 from duckdb.sqltypes import DuckDBPyType
 
-from ppdm_sql.engines.quoting import quote_name
 from ppdm_sql.errors import SourceError
+from ppdm_sql.syntax.quoting import quote_name
 
 _AS_TEXT = frozenset({"bit", "time with time zone", "uhugeint", "interval", "bignum"})
 _NESTED = frozenset({"list", "array", "struct", "map", "tuple", "union"})

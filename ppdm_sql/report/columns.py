@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ppdm_sql.policy import BoundColumn
-from ppdm_sql.policy.binding import OwnColumn
-from ppdm_sql.policy.domain_words import describe_value
+from ppdm_sql.policy import RetainedColumn
+from ppdm_sql.policy.columns import SelfReplacedColumn
+from ppdm_sql.policy.domain_descriptions import describe_value
 from ppdm_sql.policy.mechanisms import MECHANISMS
 from ppdm_sql.privacy.accuracy import count_error
 from ppdm_sql.privacy.bounds import likely_error
@@ -55,7 +55,7 @@ class ColumnPage:
 def column_page(column: Perturbed, rows: int) -> ColumnPage:
     """All that can be said of a column; of mechanisms without a channel, what they say of themselves."""
     bound = column.bound
-    if not isinstance(bound, BoundColumn) or isinstance(bound, OwnColumn):
+    if not isinstance(bound, RetainedColumn) or isinstance(bound, SelfReplacedColumn):
         return _other_page(column, rows)
     said = MECHANISMS[column.mechanism].describe(bound)
     notes = [f"Domain: {said.domain} ({bound.size:,} values{', NULL among them' if bound.nulls == 'value' else ''})."]
@@ -101,7 +101,7 @@ def _other_page(column: Perturbed, rows: int) -> ColumnPage:
     return ColumnPage(column.name, column.mechanism, kept, more.transition, promises, tuple(words), figures, strong)
 
 
-def _transition(bound: BoundColumn) -> tuple[str, ...]:
+def _transition(bound: RetainedColumn) -> tuple[str, ...]:
     """What becomes of a value in the middle of the domain."""
     value = describe_value(bound, bound.domain.size // 2)
     named = f"A {value}" if bound.type.family in _NUMBERS else f"The value {value}"
@@ -153,7 +153,7 @@ def _before_and_after(name: str, gamma: float) -> Figure:
     )
 
 
-def _seen_and_true(bound: BoundColumn) -> Figure:
+def _seen_and_true(bound: RetainedColumn) -> Figure:
     relative = np.geomspace(0.1, 10_000, 81)
     safe = safe_relative_prior(bound.retain, UNLIKELY, LIKELY)
     rows = [
@@ -188,7 +188,7 @@ def half_width(rows: int, retains: float | Sequence[float], met: float = TENTH) 
     return float(likely_error(error, MISS))
 
 
-def _cost(bound: BoundColumn, rows: int, strong: bool) -> Figure:
+def _cost(bound: RetainedColumn, rows: int, strong: bool) -> Figure:
     """Privacy against accuracy: for every retention, and the one that was chosen."""
     size, chosen = bound.size, bound.retain
 

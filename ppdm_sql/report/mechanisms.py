@@ -9,7 +9,7 @@ import numpy as np
 
 from ppdm_sql.itemsets import lowest_discoverable
 from ppdm_sql.policy.basket_column import BasketColumn
-from ppdm_sql.policy.binding import OwnColumn
+from ppdm_sql.policy.columns import SelfReplacedColumn
 from ppdm_sql.policy.mechanisms.small_domain import plain_retention
 from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.policy.small_domains import SmallDomainColumn
@@ -30,7 +30,7 @@ _TABLED = (0.01, 0.05, 0.1, 0.25, 0.5)
 
 
 @dataclass(frozen=True)
-class Told:
+class MechanismSection:
     """What a mechanism adds to a column's part of the page."""
 
     transition: tuple[str, ...] = ()
@@ -38,9 +38,9 @@ class Told:
     figures: tuple[Figure, ...] = ()
 
 
-def told(bound: object, rows: int) -> Told:
+def told(bound: object, rows: int) -> MechanismSection:
     """All that is known of a column of such a mechanism."""
-    if isinstance(bound, OwnColumn):
+    if isinstance(bound, SelfReplacedColumn):
         return _own(bound, rows)
     if isinstance(bound, NoisyColumn):
         return _noisy(bound, rows)
@@ -48,13 +48,13 @@ def told(bound: object, rows: int) -> Told:
         return _parted(bound)
     if isinstance(bound, BasketColumn):
         return _baskets(bound, rows)
-    return Told()
+    return MechanismSection()
 
 
-def _own(bound: OwnColumn, rows: int) -> Told:
+def _own(bound: SelfReplacedColumn, rows: int) -> MechanismSection:
     p = bound.retain
     if p >= 1:
-        return Told(("Every value is published as it is: nothing is hidden.",))
+        return MechanismSection(("Every value is published as it is: nothing is hidden.",))
     after = float(identity_posterior(p, TENTH))
     transition = (
         f"A value that a tenth of the rows have is published as itself with {percent(after)}, and as a value that "
@@ -90,10 +90,10 @@ def _own(bound: OwnColumn, rows: int) -> Told:
         ("likely before", "after one is seen"),
         [[percent(b), percent(float(identity_posterior(p, b)))] for b in _TABLED],
     )
-    return Told(transition, promises, (figure,))
+    return MechanismSection(transition, promises, (figure,))
 
 
-def _noisy(bound: NoisyColumn, rows: int) -> Told:
+def _noisy(bound: NoisyColumn, rows: int) -> MechanismSection:
     left = math.sqrt(distortion([bound.noise]))
     said = f"Noise of {percent(math.sqrt(bound.noise))} of the column's spread is added"
     if bound.weights:
@@ -136,7 +136,7 @@ def _noisy(bound: NoisyColumn, rows: int) -> Told:
             for s in sorted({0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0, bound.noise})
         ],
     )
-    return Told(transition, promises, (figure,))
+    return MechanismSection(transition, promises, (figure,))
 
 
 def _mean_width(noise: float, rows: int) -> float:
@@ -144,7 +144,7 @@ def _mean_width(noise: float, rows: int) -> float:
     return float(likely_error(math.sqrt(noise / max(rows, 1)), MISS))
 
 
-def _parted(bound: SmallDomainColumn) -> Told:
+def _parted(bound: SmallDomainColumn) -> MechanismSection:
     plain = plain_retention(bound)
     promise = (
         f"Of the values that at most {percent(bound.rho1)} of the rows have, none gets as likely as "
@@ -152,7 +152,7 @@ def _parted(bound: SmallDomainColumn) -> Told:
     )
     beside = f"Kept or redrawn evenly over all {bound.size:,} values, {percent(plain)} would be kept for that."
     if not bound.parts:
-        return Told((), (promise, beside))
+        return MechanismSection((), (promise, beside))
     order = sorted(range(len(bound.parts)), key=lambda i: -bound.parts[i].retain)
     middle = bound.parts[order[len(order) // 2]]
     p, size = middle.retain, len(middle.places)
@@ -183,10 +183,10 @@ def _parted(bound: SmallDomainColumn) -> Told:
             ["in one", f"{bound.size:,}", percent(plain)],
         ],
     )
-    return Told(transition, (promise, beside), (figure,))
+    return MechanismSection(transition, (promise, beside), (figure,))
 
 
-def _baskets(bound: BasketColumn, rows: int) -> Told:
+def _baskets(bound: BasketColumn, rows: int) -> MechanismSection:
     sizes = list(range(1, bound.largest + 1))
     if len(sizes) > MOST_SIZES:
         sizes = sorted({1, 2, 3, 5, (5 + bound.largest) // 2, bound.largest} & set(sizes))
@@ -206,7 +206,7 @@ def _baskets(bound: BasketColumn, rows: int) -> Told:
         f"item set with {percent(middle.rho)}. The size is released as it is, in column {bound.size_column}.",
     )
     if not drawn:
-        return Told(transition, (f"Of {count(rows)} baskets no support can be told from none.",))
+        return MechanismSection(transition, (f"Of {count(rows)} baskets no support can be told from none.",))
     top = max(found for found in lowest.values() if not math.isinf(found))
     figure = Figure(
         f"{bound.name}: the lowest support that can be told from none",
@@ -216,7 +216,7 @@ def _baskets(bound: BasketColumn, rows: int) -> Told:
         ("items in a basket", *kinds),
         [[str(size), *(_support(lowest[size, k]) for k in (1, 2, 3))] for size in sizes],
     )
-    return Told(transition, (), (figure,))
+    return MechanismSection(transition, (), (figure,))
 
 
 def _support(share: float) -> str:

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 from ppdm_sql.auditing.tables import SCANNED, Original
 from ppdm_sql.auditing.views import whole_domain
-from ppdm_sql.connection import Connection
-from ppdm_sql.engines.domains import constant
-from ppdm_sql.engines.quoting import quote_name, quote_text
+from ppdm_sql.connection.connection import Connection
+from ppdm_sql.domain.domain import Grid
 from ppdm_sql.errors import PpdmError
-from ppdm_sql.policy import BoundColumn, Manifest, PerturbedColumn, ReleasedColumn
+from ppdm_sql.measuring.domains import constant
+from ppdm_sql.policy import Manifest, PerturbedColumn, ReleasedColumn, RetainedColumn
 from ppdm_sql.policy.basket_column import BasketColumn
-from ppdm_sql.policy.binding import OwnColumn
-from ppdm_sql.policy.domain import Grid
-from ppdm_sql.policy.domain_words import describe_point
+from ppdm_sql.policy.columns import SelfReplacedColumn
+from ppdm_sql.policy.domain_descriptions import describe_point
 from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.policy.small_domains import SmallDomainColumn
+from ppdm_sql.syntax.quoting import quote_name, quote_text
 
 MOST_COUNTS = 6
 MOST_MEANS = 3
@@ -90,7 +90,7 @@ def _type(column: ReleasedColumn) -> str:
 
 def questions(original: Original, manifest: Manifest) -> Iterator[Question]:
     """Counts by one column each, means, counts by two and three columns, and by a group of an exact column."""
-    bounds = [c for c in manifest.perturbed if isinstance(c, BoundColumn) and c.domain.size > 1]
+    bounds = [c for c in manifest.perturbed if isinstance(c, RetainedColumn) and c.domain.size > 1]
     conditions = [found for c in manifest.perturbed if (found := _condition_on(original, c)) is not None]
     for words, sql in conditions[:MOST_COUNTS]:
         yield _count([(words, sql)])
@@ -118,11 +118,11 @@ def _count(conditions: Sequence[tuple[str, str]]) -> Question:
 
 def _condition_on(original: Original, column: PerturbedColumn) -> tuple[str, str] | None:
     """What a count asks of a column, by its mechanism; None where nothing can be asked of it."""
-    if isinstance(column, OwnColumn):
+    if isinstance(column, SelfReplacedColumn):
         return _commonest(original, column)
     if isinstance(column, SmallDomainColumn):
         column = whole_domain(column)
-    if isinstance(column, BoundColumn):
+    if isinstance(column, RetainedColumn):
         return _condition(column) if column.domain.size > 1 else None
     name = _braced(quote_name(column.name))
     if isinstance(column, NoisyColumn):
@@ -133,7 +133,7 @@ def _condition_on(original: Original, column: PerturbedColumn) -> tuple[str, str
     return None
 
 
-def _commonest(original: Original, column: OwnColumn) -> tuple[str, str] | None:
+def _commonest(original: Original, column: SelfReplacedColumn) -> tuple[str, str] | None:
     """The value that most rows have: no other is less of a secret."""
     select = f"CAST({quote_name(original.name(column.name))} AS {column.type.name}) AS v"
     found = original.ask(
@@ -146,7 +146,7 @@ def _commonest(original: Original, column: OwnColumn) -> tuple[str, str] | None:
     return f"{column.name} {value}", f"{name} = {_braced(literal)}"
 
 
-def _condition(bound: BoundColumn) -> tuple[str, str]:
+def _condition(bound: RetainedColumn) -> tuple[str, str]:
     """The middle half of a range; the first value of a list."""
     name, domain = _braced(quote_name(bound.name)), bound.domain
     if isinstance(domain, Grid):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ppdm_sql.policy import BoundColumn
+from ppdm_sql.policy import RetainedColumn
 from ppdm_sql.privacy.breaches import highest_posterior
 from ppdm_sql.privacy.statements import LIKELY, UNLIKELY, percent
 from ppdm_sql.report import charts
@@ -86,7 +86,7 @@ def _parts(epsilons: Mapping[str, float]) -> Figure:
     )
 
 
-def _costs(known: Sequence[BoundColumn], rows: int) -> tuple[tuple[str, str, str, str], ...]:
+def _costs(known: Sequence[RetainedColumn], rows: int) -> tuple[tuple[str, str, str, str], ...]:
     """How counts get worse with each further column that a condition needs."""
     found = []
     for conditions in range(1, min(len(known), MOST_CONDITIONS) + 1):

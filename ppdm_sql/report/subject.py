@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 
+from ppdm_sql.domain.domain import Range, Values
 from ppdm_sql.errors import PolicyError
-from ppdm_sql.policy import BoundColumn, ColumnPolicy, Manifest, PerturbedColumn, Policy, ReleasedColumn, bind
-from ppdm_sql.policy.binding import OwnColumn
-from ppdm_sql.policy.domain import Range, Values
+from ppdm_sql.policy import ColumnPolicy, Manifest, PerturbedColumn, Policy, ReleasedColumn, RetainedColumn, bind
+from ppdm_sql.policy.columns import SelfReplacedColumn
 from ppdm_sql.policy.mechanisms import MECHANISMS
 from ppdm_sql.policy.mechanisms.own import OwnPolicy
 from ppdm_sql.policy.mechanisms.select_a_size import BasketPolicy
@@ -35,9 +35,9 @@ class Perturbed:
     @property
     def gamma(self) -> float | None:
         """How many times likelier one value makes an output than another does; None where there is no such number."""
-        if isinstance(self.bound, OwnColumn):
+        if isinstance(self.bound, SelfReplacedColumn):
             return None  # a value may be as rare as it likes
-        if isinstance(self.bound, BoundColumn):
+        if isinstance(self.bound, RetainedColumn):
             return channel_of(self.bound).gamma
         return None if self.bound is None else MECHANISMS[self.mechanism].describe(self.bound).gamma
 
@@ -60,10 +60,12 @@ class Subject:
     as_in_source: bool = False
 
 
-def declared_columns(subject: Subject) -> list[BoundColumn]:
+def declared_columns(subject: Subject) -> list[RetainedColumn]:
     """The columns that are kept, or redrawn by a distribution that the policy declares."""
     bounds = [column.bound for column in subject.perturbed]
-    return [bound for bound in bounds if isinstance(bound, BoundColumn) and not isinstance(bound, OwnColumn)]
+    return [
+        bound for bound in bounds if isinstance(bound, RetainedColumn) and not isinstance(bound, SelfReplacedColumn)
+    ]
 
 
 def subject_of_release(manifest: Manifest) -> Subject:

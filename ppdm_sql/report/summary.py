@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ppdm_sql.policy import BoundColumn
+from ppdm_sql.policy import RetainedColumn
 from ppdm_sql.privacy.breaches import highest_posterior
 from ppdm_sql.privacy.channel import channel_of
 from ppdm_sql.privacy.statements import UNLIKELY, percent
@@ -56,7 +56,7 @@ def released(subject: Subject) -> list[Sequence[str]]:
         bound = column.bound
         gamma = column.gamma
         most = "no bound" if gamma is None else percent(min(float(highest_posterior(gamma, UNLIKELY)), NEARLY))
-        if not isinstance(bound, BoundColumn):
+        if not isinstance(bound, RetainedColumn):
             rows.append((column.name, f"perturbed ({column.mechanism})", "", most))
             continue
         p = bound.retain

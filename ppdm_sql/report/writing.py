@@ -11,20 +11,20 @@ from typing import Any
 from ppdm_sql.auditing import attack
 from ppdm_sql.auditing.findings import audit_columns
 from ppdm_sql.auditing.tables import open_original, policy_of
-from ppdm_sql.engines.release_files import manifest_of
+from ppdm_sql.connection.connect import connect
+from ppdm_sql.engine.duckdb.release_files import manifest_of
 from ppdm_sql.errors import PolicyError, ReleaseError
-from ppdm_sql.opening import connect
 from ppdm_sql.policy import Manifest, Policy, load_policy
 from ppdm_sql.policy.model import TRIAL
 from ppdm_sql.publishing import publish
 from ppdm_sql.publishing.sources import source_files
 from ppdm_sql.report.columns import column_page
+from ppdm_sql.report.ledger_section import SeveralPage, several_page
 from ppdm_sql.report.limits import limits
 from ppdm_sql.report.measured import Measured, measured
 from ppdm_sql.report.page import check_page, render, write_page
 from ppdm_sql.report.queries import ask
 from ppdm_sql.report.rows import row_page
-from ppdm_sql.report.several import SeveralPage, several_page
 from ppdm_sql.report.subject import Subject, subject_of_policy, subject_of_release, subject_of_source
 from ppdm_sql.report.summary import identity, released, short
 from ppdm_sql.report.words import count, plural

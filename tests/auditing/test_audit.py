@@ -9,9 +9,9 @@ import pytest
 from ppdm_sql.auditing import audit
 from ppdm_sql.auditing.heaping import heaps
 from ppdm_sql.auditing.priors import numbers_of
+from ppdm_sql.domain.domain import Range, Values
 from ppdm_sql.errors import PolicyError, SourceError
 from ppdm_sql.policy import ColumnPolicy, bind
-from ppdm_sql.policy.domain import Range, Values
 from ppdm_sql.policy.retention import Retention
 
 ROWS = 20_000
@@ -150,7 +150,7 @@ def test_values_of_a_list_and_null():
 )
 def test_points_of_a_grid_are_counted(low, step, size):
     from ppdm_sql.auditing.heaping import _multiples
-    from ppdm_sql.policy.domain import Grid
+    from ppdm_sql.domain.domain import Grid
 
     values = np.arange(size)
     for multiple in (2, 5, 6, 10, 25, 100, 1000):

@@ -83,7 +83,7 @@ def test_sql_that_is_not_text(demo):
 
 
 def test_warnings_are_lines(monkeypatch, demo, capsys):
-    from ppdm_sql.connection import Connection
+    from ppdm_sql.connection.connection import Connection
 
     def warned(self: Connection, query: str) -> None:
         warnings.warn(NotConverged("the gap is\n0.5"), stacklevel=2)
@@ -94,7 +94,7 @@ def test_warnings_are_lines(monkeypatch, demo, capsys):
 
 
 def test_a_bug_keeps_its_traceback(monkeypatch, demo):
-    from ppdm_sql.connection import Connection
+    from ppdm_sql.connection.connection import Connection
 
     def broken(self: Connection, query: str) -> None:
         raise ZeroDivisionError

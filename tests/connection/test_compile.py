@@ -15,8 +15,8 @@ import pytest
 import sqlglot
 
 import ppdm_sql
-from ppdm_sql.compiling import DIALECTS
 from ppdm_sql.errors import QueryError, Unsupported
+from ppdm_sql.query.compile import DIALECTS
 
 QUERIES = [
     "SELECT count(*) AS n FROM people WHERE age BETWEEN 25 AND 45 AND hours > 40",

@@ -13,10 +13,10 @@ import pytest
 from damaged import with_digest
 
 import ppdm_sql
-from ppdm_sql.engines.release_files import manifests
-from ppdm_sql.engines.seal import seal
+from ppdm_sql.engine.duckdb.release_files import manifests
 from ppdm_sql.errors import ReleaseError
 from ppdm_sql.publishing.release import publish
+from ppdm_sql.release.seal import seal
 
 KEY = bytes(32)
 ROWS = 600

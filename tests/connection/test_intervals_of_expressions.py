@@ -12,7 +12,7 @@ import pytest
 from keys import write_key
 
 import ppdm_sql
-from ppdm_sql.connection import Connection
+from ppdm_sql.connection.connection import Connection
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.publishing.release import publish
 

@@ -10,9 +10,9 @@ import duckdb
 import pytest
 
 import ppdm_sql
-from ppdm_sql import connection
+from ppdm_sql.connection.connection import connection
+from ppdm_sql.engine.duckdb.limits import Limits
 from ppdm_sql.errors import LimitExceeded, QueryError, SettingError
-from ppdm_sql.limits import Limits
 
 ENDLESS = "WITH RECURSIVE t AS (SELECT 1 AS a UNION ALL SELECT a + 1 FROM t) SELECT max(a) FROM t"
 ESTIMATE = "SELECT count(*) FROM people WHERE age > 30"

@@ -18,7 +18,7 @@ from answers_compared import in_order_alike, same
 from random_nested import SHAPES, Drawn, Nested
 from random_world import original, released
 
-from ppdm_sql.connection import Connection
+from ppdm_sql.connection.connection import Connection
 from ppdm_sql.errors import QueryError, Unsupported
 
 STATEMENTS = int(os.environ.get("PPDM_NESTED", "2000"))

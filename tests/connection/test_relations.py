@@ -9,8 +9,8 @@ from keys import write_key
 from people import people, policy
 
 import ppdm_sql
+from ppdm_sql.connection.relation import Relation
 from ppdm_sql.errors import QueryError, Unsupported
-from ppdm_sql.relation import Relation
 
 BY_SEX = "SELECT sex, count(*) AS n FROM people WHERE age > 40 GROUP BY sex ORDER BY sex"
 

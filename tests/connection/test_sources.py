@@ -11,7 +11,7 @@ import pytest
 from keys import write_key
 
 import ppdm_sql
-from ppdm_sql.connection import Connection
+from ppdm_sql.connection.connection import Connection
 from ppdm_sql.publishing.release import publish
 
 KEYS = 8
@@ -185,6 +185,6 @@ def test_groups_of_perturbed_columns_of_unions(world):
 
 def test_errors_of_repeated_rows_would_be_too_small_without_looking(world, monkeypatch):
     """The sum over the rows of the join, as if each had coins of its own."""
-    monkeypatch.setattr("ppdm_sql.joined.occurs_once", lambda *_: True)
+    monkeypatch.setattr("ppdm_sql.query.plan.joined.occurs_once", lambda *_: True)
     z = world.scores(REPEATED[:4], keys=2)
     assert (z**2).mean() > 2

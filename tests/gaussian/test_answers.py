@@ -11,7 +11,7 @@ import pytest
 import ppdm_sql
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.policy import noise as policy_noise
-from ppdm_sql.rewrite.noise import Variable, corrected
+from ppdm_sql.query.understand.noise import Variable, corrected
 
 ROWS = 1_200
 RELEASES = 60

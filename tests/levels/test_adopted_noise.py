@@ -11,9 +11,9 @@ import pytest
 from ppdm_udfs import Gaussian, KernelError, NoiseGap, Step, factor, joint_noise, noise_between, position_blocks
 from scipy.special import ndtr
 
+from ppdm_sql.domain.types import parse_type
 from ppdm_sql.errors import PolicyError, SourceError
 from ppdm_sql.policy.noise import NoisyColumn, mixing
-from ppdm_sql.policy.types import parse_type
 from ppdm_sql.publishing.adopted_copies import Copy
 from ppdm_sql.publishing.adopted_noise import AdoptingNoise
 from ppdm_sql.publishing.adopting import ALLOWED

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 from ppdm_udfs import position_blocks
 
+from ppdm_sql.domain.domain import Grid
+from ppdm_sql.domain.types import parse_type
 from ppdm_sql.errors import SourceError
-from ppdm_sql.policy import BoundColumn
-from ppdm_sql.policy.domain import Grid
-from ppdm_sql.policy.types import parse_type
+from ppdm_sql.policy import RetainedColumn
 from ppdm_sql.publishing.adopted_copies import Copy
 from ppdm_sql.publishing.adopted_values import AdoptingColumn
 from ppdm_sql.publishing.adopting import ALLOWED
@@ -39,7 +39,9 @@ def adopt(original, copies, size, *, retain=0.5, weights=None, nulls="error", id
     """Publish the column beside copies by retention, and let it be checked; NULL is the largest number."""
     points = size - 1 if nulls == "value" else size
     grid, kind = Grid(0, 1, points, 0), parse_type("BIGINT")
-    column = BoundColumn("x", kind, grid, retain, nulls, "error", weights=None if weights is None else tuple(weights))
+    column = RetainedColumn(
+        "x", kind, grid, retain, nulls, "error", weights=None if weights is None else tuple(weights)
+    )
     plain = (UniformColumn if weights is None else CustomColumn)(0, column, pa.int64())
     blocks = position_blocks(0, len(original))
     held = [
@@ -221,7 +223,7 @@ def test_null_stays_null_where_it_is_kept():
 
     def kept(values):
         grid = Grid(0, 1, 6, 0)
-        plain = UniformColumn(0, BoundColumn("x", parse_type("BIGINT"), grid, 0.5, "keep", "error"), pa.int64())
+        plain = UniformColumn(0, RetainedColumn("x", parse_type("BIGINT"), grid, 0.5, "keep", "error"), pa.int64())
         blocks = position_blocks(0, 3_000)
         copies = [Copy("adopted copy 'old'", 0.4, blocks, (values.astype(np.uint64),))]
         adopting = AdoptingColumn(plain, copies, ALLOWED)

@@ -13,10 +13,10 @@ from mechanisms.conftest import ROWS, secret
 from scipy.stats import chi2
 
 import ppdm_sql
-from ppdm_sql.engines.stored import stored_manifests
 from ppdm_sql.errors import PolicyError, SourceError, Unsupported
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.publishing.release import publish
+from ppdm_sql.release.stored import stored_manifests
 
 CODES = 80
 

@@ -5,9 +5,9 @@ from decimal import Decimal
 
 import pytest
 
+from ppdm_sql.domain.domain import Grid, Range, Values
 from ppdm_sql.errors import PolicyError
 from ppdm_sql.policy import ColumnPolicy, bind
-from ppdm_sql.policy.domain import Grid, Range, Values
 from ppdm_sql.policy.retention import Retention
 
 DAY = 86_400_000_000

@@ -5,9 +5,9 @@ from decimal import Decimal
 
 import pytest
 
+from ppdm_sql.domain.domain import Range, Values
 from ppdm_sql.errors import PolicyError, PpdmError
 from ppdm_sql.policy import Policy, load_policy
-from ppdm_sql.policy.domain import Range, Values
 from ppdm_sql.policy.retention import Retention
 
 AGE = '[columns.age]\nmechanism = "uniform"\n'

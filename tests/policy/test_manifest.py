@@ -7,15 +7,15 @@ from decimal import Decimal
 import pytest
 from damaged import with_digest
 
+from ppdm_sql.domain.domain import Grid, Values
+from ppdm_sql.domain.types import parse_type
 from ppdm_sql.errors import ReleaseError
-from ppdm_sql.policy import BoundColumn, Manifest, ReleasedColumn
-from ppdm_sql.policy.domain import Grid, Values
-from ppdm_sql.policy.types import parse_type
+from ppdm_sql.policy import Manifest, ReleasedColumn, RetainedColumn
 
 
 def column(type_name, domain, nulls="error", outside="error"):
     kind = parse_type(type_name)
-    return ReleasedColumn("x", kind, BoundColumn("x", kind, domain, 0.3, nulls, outside))
+    return ReleasedColumn("x", kind, RetainedColumn("x", kind, domain, 0.3, nulls, outside))
 
 
 COLUMNS = [

@@ -11,7 +11,7 @@ import pytest
 from keys import write_key
 
 from ppdm_sql.cli.main import main
-from ppdm_sql.engines.catalog import read_catalog
+from ppdm_sql.engine.duckdb.catalog import read_catalog
 from ppdm_sql.privacy import channel_of, excludes_breach, gamma_of_row, guess_rate, highest_posterior, posterior
 
 ROWS = 80_000

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import ppdm_sql
-from ppdm_sql.engines.basket_rows import supports_of
+from ppdm_sql.engine.duckdb.basket_rows import supports_of
 from ppdm_sql.errors import PolicyError, PpdmError, QueryError, SourceError
 
 KEY = bytes(range(32))

@@ -16,7 +16,7 @@ from ppdm_sql.publishing import publish
 from ppdm_sql.publishing.ledger import read_ledger
 from ppdm_sql.publishing.mechanisms import uniform
 from ppdm_sql.publishing.pipeline import run
-from ppdm_sql.publishing.reading import guarded
+from ppdm_sql.publishing.safe_read import guarded
 from ppdm_sql.publishing.writing import writing
 
 from .conftest import KEY, POLICY, files_in, rows_of

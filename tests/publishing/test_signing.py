@@ -11,9 +11,9 @@ import duckdb
 import pytest
 
 import ppdm_sql
-from ppdm_sql.engines.signature import content_of, parse_signatures, sign_content, signature_path, verify_release
 from ppdm_sql.errors import ReleaseError, TargetError
 from ppdm_sql.publishing import sign_release
+from ppdm_sql.release.signature import content_of, parse_signatures, sign_content, signature_path, verify_release
 
 from .conftest import files_in
 from .signed import KINDS, OTHER, PUBLIC, SIGNER, SOURCE, WHOLE, released, rows
@@ -196,14 +196,14 @@ def test_a_release_that_changes_while_it_is_opened(name, signed, tmp_path, monke
         shutil.copy(signed / file, tmp_path)
     path = tmp_path / name
     released(tmp_path / f"other-{name}", source=SOURCE.slice(100))
-    real = ppdm_sql.opening.verify_release
+    real = ppdm_sql.connection.connect.verify_release
 
     def then_changed(*given):
         found = real(*given)
         (tmp_path / f"other-{name}").replace(path)
         return found
 
-    monkeypatch.setattr("ppdm_sql.opening.verify_release", then_changed)
+    monkeypatch.setattr("ppdm_sql.connection.connect.verify_release", then_changed)
     with pytest.raises(ReleaseError, match="has changed since its signature was verified: connect again"):
         rows(path)
 

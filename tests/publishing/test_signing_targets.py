@@ -9,10 +9,10 @@ import duckdb
 import pytest
 
 import ppdm_sql
-from ppdm_sql.engines.signature import content_of, parse_signatures, sign_content, signature_path
 from ppdm_sql.errors import PpdmError, ReleaseError, TargetError
 from ppdm_sql.publishing import sign_release
 from ppdm_sql.publishing.ledger import read_ledger
+from ppdm_sql.release.signature import content_of, parse_signatures, sign_content, signature_path
 
 from .conftest import files_in
 from .signed import KINDS, OTHER, PUBLIC, SIGNER, SOURCE, WHOLE, pem, released, rows

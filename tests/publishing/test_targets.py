@@ -7,11 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ppdm_sql.engines.stored import stored_manifests
 from ppdm_sql.errors import TargetError
 from ppdm_sql.policy import Manifest
 from ppdm_sql.policy.manifest import METADATA_KEY
 from ppdm_sql.publishing import publish
+from ppdm_sql.release.stored import stored_manifests
 
 from .conftest import KEY, POLICY, files_in, rows_of
 

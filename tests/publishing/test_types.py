@@ -5,10 +5,10 @@ from datetime import date, datetime
 import duckdb
 import pytest
 
-from ppdm_sql.engines.stored import stored_manifests
 from ppdm_sql.errors import PolicyError, SourceError, TargetError
 from ppdm_sql.policy import Manifest
 from ppdm_sql.publishing import publish
+from ppdm_sql.release.stored import stored_manifests
 
 from .conftest import KEY, files_in
 

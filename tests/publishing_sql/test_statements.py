@@ -7,10 +7,10 @@ from decimal import Decimal
 
 import pytest
 
+from ppdm_sql.domain.domain import Range, Values
 from ppdm_sql.errors import PolicyError, QueryError
 from ppdm_sql.policy import load_policy
-from ppdm_sql.policy.domain import Range, Values
-from ppdm_sql.publishing.statements import (
+from ppdm_sql.publishing_sql.statements import (
     CreatePerturbed,
     DescribePerturbed,
     DropPerturbed,

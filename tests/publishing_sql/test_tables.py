@@ -7,9 +7,9 @@ import pytest
 from keys import write_key
 
 import ppdm_sql
-from ppdm_sql.engines.stored import Place, stored_manifests
 from ppdm_sql.errors import PolicyError, PpdmError, QueryError, SourceError, TargetError, Unsupported
-from ppdm_sql.publishing.database import changing
+from ppdm_sql.publishing_sql.database import changing
+from ppdm_sql.release.stored import Place, stored_manifests
 
 from .conftest import AGE, BY_ID, CLAUSE, ROWS, TOML, names_in, releases_in
 
@@ -296,7 +296,7 @@ def test_no_rows(con):
 
 
 def test_more_rows_than_wait_in_memory(con, monkeypatch):
-    monkeypatch.setattr("ppdm_sql.publishing.in_database._IN_MEMORY", 1_000)
+    monkeypatch.setattr("ppdm_sql.publishing_sql.in_database._IN_MEMORY", 1_000)
     con.execute(ALL)
     assert con.execute("SELECT count(*) FROM adult_public WHERE age > 0").fetchone() == (ROWS,)
 

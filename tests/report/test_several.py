@@ -15,7 +15,7 @@ from ppdm_sql.auditing import attack
 from ppdm_sql.cli.main import main
 from ppdm_sql.privacy import UniformChannel, highest_posterior
 from ppdm_sql.publishing import publish
-from ppdm_sql.report.several import several_page
+from ppdm_sql.report.ledger_section import several_page
 
 ROWS, SIZE, RETAIN = 20_000, 10, 0.3
 

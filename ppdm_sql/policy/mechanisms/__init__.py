@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ppdm_sql.policy.binding import PerturbedColumn
+from ppdm_sql.policy.columns import PerturbedColumn
 from ppdm_sql.policy.mechanism import Mechanism
 from ppdm_sql.policy.mechanisms.custom import Custom
 from ppdm_sql.policy.mechanisms.gaussian import Gaussian

@@ -10,17 +10,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
+from ppdm_sql.domain.binding import bind_domain, grid_place
+from ppdm_sql.domain.checks import known, mapping, number
+from ppdm_sql.domain.declared import parse_values
+from ppdm_sql.domain.domain import Grid, Scalar, Values
+from ppdm_sql.domain.fields import Fields
+from ppdm_sql.domain.grid_values import domain_value
+from ppdm_sql.domain.types import SqlType
 from ppdm_sql.errors import PolicyError
-from ppdm_sql.policy.binding import BoundColumn, PerturbedColumn, bind_domain, grid_place
-from ppdm_sql.policy.declared import parse_values
-from ppdm_sql.policy.domain import Grid, Scalar, Values
-from ppdm_sql.policy.fields import Fields
-from ppdm_sql.policy.grid_values import domain_value
+from ppdm_sql.policy.columns import PerturbedColumn, RetainedColumn
 from ppdm_sql.policy.mechanisms.uniform import Uniform
 from ppdm_sql.policy.model import ColumnPolicy, Policy
 from ppdm_sql.policy.retained_words import explain_retained
-from ppdm_sql.policy.types import SqlType
-from ppdm_sql.policy.words import known, mapping, number
 
 MAX_VALUES = 65_536
 """A longer list of weights would not be read by anybody, and a manifest has to hold it."""
@@ -79,20 +80,20 @@ class Custom(Uniform):
                 "use a coarser step."
             )
         weights = _placed(where, column, domain, sql_type)
-        bound = BoundColumn(
+        bound = RetainedColumn(
             column.name, sql_type, domain, 1.0, column.nulls, column.outside, weights=weights, mechanism=self.name
         )
         return replace(bound, retain=column.retention.bound(where, bound.spread))
 
     def to_json(self, column: PerturbedColumn) -> dict[str, Any]:
         """As for uniform, and the weights."""
-        assert isinstance(column, BoundColumn) and column.weights is not None
+        assert isinstance(column, RetainedColumn) and column.weights is not None
         return super().to_json(column) | {"weights": list(column.weights)}
 
     def from_json(self, name: str, fields: Fields, sql_type: SqlType) -> PerturbedColumn:
         """The column as it was bound."""
         column = super().from_json(name, fields, sql_type)
-        assert isinstance(column, BoundColumn)
+        assert isinstance(column, RetainedColumn)
         weights = fields.numbers("weights", (1, MAX_VALUES + 1), 0, MOST_WEIGHT)
         if len(weights) != column.size:
             fields.refuse("weights", f"has {len(weights):,} numbers for {column.size:,} values")
@@ -102,7 +103,7 @@ class Custom(Uniform):
 
     def declared(self, column: PerturbedColumn, perturbed: Sequence[PerturbedColumn]) -> dict[str, Any]:
         """As for uniform, and every value with its weight."""
-        assert isinstance(column, BoundColumn) and column.weights is not None
+        assert isinstance(column, RetainedColumn) and column.weights is not None
         values = [domain_value(column.domain, place, column.type) for place in range(column.domain.size)]
         replace = {"values": values, "weights": list(column.weights[: len(values)])}
         null = {"null": column.weights[-1]} if column.nulls == "value" else {}

@@ -8,9 +8,11 @@ from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
+from ppdm_sql.domain.checks import number, one_of
+from ppdm_sql.domain.fields import Fields
+from ppdm_sql.domain.types import UNKNOWN, SqlType, parse_type
 from ppdm_sql.errors import PolicyError
-from ppdm_sql.policy.binding import PerturbedColumn
-from ppdm_sql.policy.fields import Fields
+from ppdm_sql.policy.columns import PerturbedColumn
 from ppdm_sql.policy.mechanism import Description, Mechanism, declared_rules
 from ppdm_sql.policy.model import ColumnPolicy, Policy
 from ppdm_sql.policy.noise import (
@@ -27,8 +29,6 @@ from ppdm_sql.policy.noise import (
     check_noise,
     mixing,
 )
-from ppdm_sql.policy.types import UNKNOWN, SqlType, parse_type
-from ppdm_sql.policy.words import number, one_of
 
 NULLS = ("error", "keep")
 NUMBERS = ("integer", "decimal", "real")

@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ppdm_sql.domain.checks import one_of
+from ppdm_sql.domain.fields import Fields
+from ppdm_sql.domain.types import SqlType, parse_type
 from ppdm_sql.errors import PolicyError
-from ppdm_sql.policy.binding import OwnColumn, PerturbedColumn
-from ppdm_sql.policy.fields import Fields
+from ppdm_sql.policy.columns import PerturbedColumn, SelfReplacedColumn
 from ppdm_sql.policy.mechanism import OTHER_ROWS, Description, Mechanism, declared_rules
 from ppdm_sql.policy.model import NULL_RULES, ColumnPolicy, Policy
 from ppdm_sql.policy.retention import LEAST_RETENTION, parse_retention
-from ppdm_sql.policy.types import SqlType, parse_type
-from ppdm_sql.policy.words import one_of
 
 _HOW = {
     "identity": "replaced by the value of a row drawn among all",
@@ -64,11 +64,13 @@ class Own(Mechanism):
                 f"column {column.name!r} ({type_name}): values of this type cannot be perturbed. Cast it in the source "
                 'to a number, a date, a timestamp, text or a boolean, or use mechanism = "drop".'
             )
-        return OwnColumn(column.name, sql_type, retain=column.retention.value, nulls=column.nulls, mechanism=self.name)
+        return SelfReplacedColumn(
+            column.name, sql_type, retain=column.retention.value, nulls=column.nulls, mechanism=self.name
+        )
 
     def to_json(self, column: PerturbedColumn) -> dict[str, Any]:
         """Retention and NULL rule; the replacing distribution is in the release itself."""
-        assert isinstance(column, OwnColumn)
+        assert isinstance(column, SelfReplacedColumn)
         return {"retain": column.retain, "nulls": column.nulls}
 
     def from_json(self, name: str, fields: Fields, sql_type: SqlType) -> PerturbedColumn:
@@ -76,11 +78,11 @@ class Own(Mechanism):
         if sql_type.family == "other":
             fields.refuse("type", "is none whose values can be perturbed")
         retain, nulls = fields.number("retain", LEAST_RETENTION, 1), fields.word("nulls", NULL_RULES)
-        return OwnColumn(name, sql_type, retain=retain, nulls=nulls, mechanism=self.name)
+        return SelfReplacedColumn(name, sql_type, retain=retain, nulls=nulls, mechanism=self.name)
 
     def declared(self, column: PerturbedColumn, perturbed: Sequence[PerturbedColumn]) -> dict[str, Any]:
         """Retention and NULL rule."""
-        assert isinstance(column, OwnColumn)
+        assert isinstance(column, SelfReplacedColumn)
         return {"retain": column.retain} | declared_rules(column.nulls)
 
     def explain(self, policy: Policy, column: ColumnPolicy, type_name: str | None) -> list[str]:
@@ -97,7 +99,7 @@ class Own(Mechanism):
 
     def describe(self, column: PerturbedColumn) -> Description:
         """Retention; there is no gamma, for what is rare may be as rare as it likes."""
-        assert isinstance(column, OwnColumn)
+        assert isinstance(column, SelfReplacedColumn)
         words = f"{column.retain:.3g} kept, else {'redrawn from itself' if self.name == 'identity' else 'swapped'}"
         return Description(words, "its own values", None, column.retain, nulls=column.nulls)
 

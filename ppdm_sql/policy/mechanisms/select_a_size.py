@@ -8,20 +8,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ppdm_sql.domain.binding import bind_domain
+from ppdm_sql.domain.checks import mapping, number, one_of
+from ppdm_sql.domain.declaration import declared_domain
+from ppdm_sql.domain.declared import parse_domain
+from ppdm_sql.domain.domain import Grid, Values
+from ppdm_sql.domain.fields import Fields, damaged
+from ppdm_sql.domain.json_form import domain_from_json, domain_to_json
+from ppdm_sql.domain.types import UNKNOWN, SqlType, parse_type
 from ppdm_sql.errors import PolicyError
 from ppdm_sql.itemsets import Operator, best_operator, lowest_discoverable
 from ppdm_sql.policy.basket_column import SELECT_A_SIZE, BasketColumn, SeedCode, size_column
-from ppdm_sql.policy.binding import PerturbedColumn, bind_domain
-from ppdm_sql.policy.declared import parse_domain
-from ppdm_sql.policy.domain import Grid, Values
-from ppdm_sql.policy.domain_declared import declared_domain
-from ppdm_sql.policy.domain_json import domain_from_json, domain_to_json
-from ppdm_sql.policy.fields import Fields, damaged
+from ppdm_sql.policy.columns import PerturbedColumn
 from ppdm_sql.policy.mechanism import Description, Mechanism, declared_rules
 from ppdm_sql.policy.model import ColumnPolicy, Policy
 from ppdm_sql.policy.retention import LARGEST_BELOW_ONE, parse_retention
-from ppdm_sql.policy.types import UNKNOWN, SqlType, parse_type
-from ppdm_sql.policy.words import mapping, number, one_of
 
 NULL_RULES = ("error", "keep")
 MAX_SIZE = 255

@@ -12,18 +12,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
+from ppdm_sql.domain.binding import bind_domain
+from ppdm_sql.domain.declaration import declared_domain
+from ppdm_sql.domain.fields import Fields
+from ppdm_sql.domain.json_form import domain_from_json, domain_to_json
+from ppdm_sql.domain.types import SqlType
 from ppdm_sql.errors import PolicyError
-from ppdm_sql.policy.binding import PerturbedColumn, bind_domain
-from ppdm_sql.policy.domain_declared import declared_domain
-from ppdm_sql.policy.domain_json import domain_from_json, domain_to_json
-from ppdm_sql.policy.fields import Fields
+from ppdm_sql.policy.columns import PerturbedColumn
 from ppdm_sql.policy.mechanism import OTHER_ROWS, Description, Mechanism, declared_rules
 from ppdm_sql.policy.mechanisms.uniform import Uniform
 from ppdm_sql.policy.model import OUTSIDE_RULES, ColumnPolicy, Policy
 from ppdm_sql.policy.retained_words import describe_declared
 from ppdm_sql.policy.retention import LEAST_RETENTION, Retention, gamma_of_retention
 from ppdm_sql.policy.small_domains import DomainPart, SmallDomainColumn
-from ppdm_sql.policy.types import SqlType
 
 MAX_VALUES = 65_536
 NULLS = ("error", "value")

@@ -6,20 +6,21 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from ppdm_sql.domain.binding import bind_domain
+from ppdm_sql.domain.checks import mapping, one_of
+from ppdm_sql.domain.declaration import declared_domain
+from ppdm_sql.domain.declared import parse_domain
+from ppdm_sql.domain.domain import Values
+from ppdm_sql.domain.fields import Fields
+from ppdm_sql.domain.json_form import domain_from_json, domain_to_json
+from ppdm_sql.domain.types import SqlType
 from ppdm_sql.errors import PolicyError
-from ppdm_sql.policy.binding import BoundColumn, PerturbedColumn, bind_domain
-from ppdm_sql.policy.declared import parse_domain
-from ppdm_sql.policy.domain import Values
-from ppdm_sql.policy.domain_declared import declared_domain
-from ppdm_sql.policy.domain_json import domain_from_json, domain_to_json
-from ppdm_sql.policy.domain_words import describe_domain
-from ppdm_sql.policy.fields import Fields
+from ppdm_sql.policy.columns import PerturbedColumn, RetainedColumn
+from ppdm_sql.policy.domain_descriptions import describe_domain
 from ppdm_sql.policy.mechanism import Description, Mechanism, declared_rules
 from ppdm_sql.policy.model import NULL_RULES, OUTSIDE_RULES, ColumnPolicy, Policy
 from ppdm_sql.policy.retained_words import explain_retained
 from ppdm_sql.policy.retention import LEAST_RETENTION, RETENTION_KEYS, gamma_of_retention, parse_retention
-from ppdm_sql.policy.types import SqlType
-from ppdm_sql.policy.words import mapping, one_of
 
 
 class Uniform(Mechanism):
@@ -53,11 +54,11 @@ class Uniform(Mechanism):
         where = f"column {column.name!r} ({type_name})"
         domain, sql_type = bind_domain(where, column.domain, type_name)
         retain = column.retention.bound(where, domain.size + (column.nulls == "value"))
-        return BoundColumn(column.name, sql_type, domain, retain, column.nulls, column.outside, mechanism=self.name)
+        return RetainedColumn(column.name, sql_type, domain, retain, column.nulls, column.outside, mechanism=self.name)
 
     def to_json(self, column: PerturbedColumn) -> dict[str, Any]:
         """Retention, NULL rule and domain."""
-        assert isinstance(column, BoundColumn)
+        assert isinstance(column, RetainedColumn)
         body = {"retain": column.retain, "nulls": column.nulls, "domain": domain_to_json(column.domain)}
         return body if column.outside == "error" else body | {"outside": column.outside}
 
@@ -66,11 +67,11 @@ class Uniform(Mechanism):
         domain = domain_from_json(fields.inside("domain"), sql_type)
         retain, nulls = fields.number("retain", LEAST_RETENTION, 1), fields.word("nulls", NULL_RULES)
         outside = fields.optional("outside", lambda key: fields.word(key, OUTSIDE_RULES[1:])) or OUTSIDE_RULES[0]
-        return BoundColumn(name, sql_type, domain, retain, nulls, outside, mechanism=self.name)
+        return RetainedColumn(name, sql_type, domain, retain, nulls, outside, mechanism=self.name)
 
     def declared(self, column: PerturbedColumn, perturbed: Sequence[PerturbedColumn]) -> dict[str, Any]:
         """The retention that a promise came to, and the domain."""
-        assert isinstance(column, BoundColumn)
+        assert isinstance(column, RetainedColumn)
         body = {"retain": column.retain, "domain": declared_domain(column.domain, column.type)}
         return body | declared_rules(column.nulls, column.outside)
 
@@ -80,7 +81,7 @@ class Uniform(Mechanism):
 
     def describe(self, column: PerturbedColumn) -> Description:
         """Everything that is declared, and the gamma that follows."""
-        assert isinstance(column, BoundColumn)
+        assert isinstance(column, RetainedColumn)
         gamma = gamma_of_retention(column.retain, column.spread)
         return Description(
             f"{column.retain:.3g} kept",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from ppdm_udfs import Uniform, Weighted
 
-from ppdm_sql.policy import BoundColumn
+from ppdm_sql.policy import RetainedColumn
 from ppdm_sql.publishing.kernel_domain import kernel_domain
 from ppdm_sql.publishing.mechanisms.uniform import UniformColumn
 from ppdm_sql.publishing.perturber import Publishing, one_each
@@ -14,7 +14,7 @@ from ppdm_sql.publishing.perturber import Publishing, one_each
 class CustomColumn(UniformColumn):
     """One column, kept or replaced value by value."""
 
-    def kernel_of(self, column: BoundColumn, kind: pa.DataType) -> Uniform:
+    def kernel_of(self, column: RetainedColumn, kind: pa.DataType) -> Uniform:
         """The kernel's parameters."""
         assert column.weights is not None
         domain = kernel_domain(column, kind)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from ppdm_udfs import NullFound, Values, Weighted, perturb
 
 from ppdm_sql.errors import SourceError
-from ppdm_sql.policy.binding import OwnColumn, PerturbedColumn
+from ppdm_sql.policy.columns import PerturbedColumn, SelfReplacedColumn
 from ppdm_sql.publishing.column_digest import ColumnDigest
 from ppdm_sql.publishing.perturber import Publishing, Rows, SingleColumn, one_each
 from ppdm_sql.publishing.rare_values import Counts, warn_of_rare_values
@@ -27,7 +27,7 @@ class IdentityColumn(SingleColumn):
     passes = 1
 
     def __init__(self, place: int, column: PerturbedColumn, kind: pa.DataType) -> None:
-        assert isinstance(column, OwnColumn)
+        assert isinstance(column, SelfReplacedColumn)
         super().__init__(place, column.name)
         self._column = column
         self._counts = Counts()

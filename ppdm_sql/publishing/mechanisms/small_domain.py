@@ -17,7 +17,7 @@ import pyarrow as pa
 from ppdm_udfs import Assignment, RowError, Uniform, decode, encode, perturb_parts
 
 from ppdm_sql.errors import PolicyError, SourceError
-from ppdm_sql.policy import BoundColumn, PerturbedColumn
+from ppdm_sql.policy import PerturbedColumn, RetainedColumn
 from ppdm_sql.policy.small_domains import DomainPart, SmallDomainColumn
 from ppdm_sql.privacy.partitioning import merged_ends, part_of, partition, protected_values
 from ppdm_sql.publishing.column import Column
@@ -36,7 +36,7 @@ class SmallDomain(Perturber):
     def __init__(self, place: int, part_place: int, column: SmallDomainColumn, kind: pa.DataType) -> None:
         super().__init__((place, part_place))
         self.column = column
-        whole = BoundColumn(column.name, column.type, column.domain, 1.0, column.nulls, column.outside)
+        whole = RetainedColumn(column.name, column.type, column.domain, 1.0, column.nulls, column.outside)
         self._kernel = fitting(
             whole, kind, lambda: Uniform(kernel_domain(whole, kind), 1.0, column.nulls, column.outside)
         )

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 from ppdm_udfs import Uniform, perturb
 
-from ppdm_sql.policy import BoundColumn, PerturbedColumn
-from ppdm_sql.policy.domain import Grid
+from ppdm_sql.domain.domain import Grid
+from ppdm_sql.policy import PerturbedColumn, RetainedColumn
 from ppdm_sql.publishing.granularity import Spacing, check_spacing, spacing_of
 from ppdm_sql.publishing.kernel_domain import fitting, kernel_domain
 from ppdm_sql.publishing.perturber import Publishing, Rows, SingleColumn, one_each
@@ -18,14 +18,14 @@ class UniformColumn(SingleColumn):
     """One column, kept or replaced value by value."""
 
     def __init__(self, place: int, column: PerturbedColumn, kind: pa.DataType) -> None:
-        assert isinstance(column, BoundColumn)
+        assert isinstance(column, RetainedColumn)
         super().__init__(place, column.name)
         self.column = column
         self.kernel = fitting(column, kind, lambda: self.kernel_of(column, kind))
         self.parameters = self.kernel.parameters(kind)
         self._spacing = Spacing()
 
-    def kernel_of(self, column: BoundColumn, kind: pa.DataType) -> Uniform:
+    def kernel_of(self, column: RetainedColumn, kind: pa.DataType) -> Uniform:
         """The kernel's parameters."""
         return Uniform(kernel_domain(column, kind), column.retain, column.nulls, column.outside)
 

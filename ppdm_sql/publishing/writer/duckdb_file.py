@@ -10,10 +10,10 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from ppdm_sql.engines.quoting import quote_text
 from ppdm_sql.publishing.memory import SORTING, bounded
 from ppdm_sql.publishing.writer.ordering import STREAM, released_rows
 from ppdm_sql.publishing.writing import writing
+from ppdm_sql.syntax.quoting import quote_text
 
 STORAGE_VERSION = "v1.0.0"
 """The oldest format that DuckDB writes: every client since June 2024 reads it."""

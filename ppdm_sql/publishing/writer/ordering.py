@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ppdm_sql.engines.quoting import quote_name
+from ppdm_sql.syntax.quoting import quote_name
 
 STREAM = "ppdm_stream"
 """What statements call the rows that arrive."""

@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ppdm_sql.engines.quoting import quote_text
-from ppdm_sql.engines.seal import RELEASE_KEY, seal
 from ppdm_sql.publishing.memory import SORTING, bounded
 from ppdm_sql.publishing.names import quote_path
 from ppdm_sql.publishing.pipeline import Batches, ahead
 from ppdm_sql.publishing.writer.ordering import STREAM
 from ppdm_sql.publishing.writing import writing
+from ppdm_sql.release.seal import RELEASE_KEY, seal
+from ppdm_sql.syntax.quoting import quote_text
 
 ROWS_A_GROUP = 262_144
 """Rows of a row group: enough for good compression, few enough for readers on many cores."""

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from ppdm_sql.engines.base import Engine
+from ppdm_sql.engine.base import Engine
 from ppdm_sql.query.execute.strategies import strategy_of
-from ppdm_sql.rewrite.answer import answer_statement, inversion_statement
-from ppdm_sql.rewrite.grouping_sets import SET
-from ppdm_sql.rewrite.groups import groups_select
-from ppdm_sql.rewrite.plan import Plan
-from ppdm_sql.rewrite.scan import Scan, covariance_name
+from ppdm_sql.query.plan.plan import Plan
+from ppdm_sql.query.sql.answer import answer_statement, inversion_statement
+from ppdm_sql.query.sql.groups import groups_select
+from ppdm_sql.query.understand.grouping_sets import SET
+from ppdm_sql.query.understand.scan import Scan, covariance_name
 
 MANY_GROUPS = 20_000
 """From here on each further aggregate costs as much as a scan: the groups no longer fit the processor's cache."""

@@ -7,12 +7,12 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
-from ppdm_sql.engines.base import Engine
+from ppdm_sql.engine.base import Engine
+from ppdm_sql.query.plan.plan import Plan
+from ppdm_sql.query.sql.states import GROUP, Observation, axes_of_answer, group_statement, observe, targets
+from ppdm_sql.query.understand.aggregates import native_name
+from ppdm_sql.query.understand.scan import covariance_name, estimate_name, key_name
 from ppdm_sql.reconstruct import bayes_errors, solve
-from ppdm_sql.rewrite.aggregates import native_name
-from ppdm_sql.rewrite.plan import Plan
-from ppdm_sql.rewrite.scan import covariance_name, estimate_name, key_name
-from ppdm_sql.rewrite.states import GROUP, Observation, axes_of_answer, group_statement, observe, targets
 
 Array = npt.NDArray[np.float64]
 

@@ -12,14 +12,13 @@ import pyarrow as pa
 from sqlglot import exp
 
 from ppdm_sql.channels.axis import Axis
-from ppdm_sql.engines.base import Engine
+from ppdm_sql.engine.base import Engine
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.query.execute.group_tensors import Outcomes, Scanned
 from ppdm_sql.query.execute.group_variance import MAX_ENTRIES, GroupVariance
 from ppdm_sql.query.execute.own_value_variance import OwnValueVariance
-from ppdm_sql.reconstruct import bayes_errors, invert, solve
-from ppdm_sql.rewrite.aggregates import native_name
-from ppdm_sql.rewrite.domain_groups import (
+from ppdm_sql.query.plan.plan import Plan
+from ppdm_sql.query.sql.domain_groups import (
     CELLS,
     Branch,
     cells_table,
@@ -28,9 +27,10 @@ from ppdm_sql.rewrite.domain_groups import (
     state_scan,
     whole_scan,
 )
-from ppdm_sql.rewrite.plan import Plan
-from ppdm_sql.rewrite.scan import covariance_name, estimate_name, key_name
-from ppdm_sql.rewrite.states import GROUP, MAX_STATES, axes_of_answer, group_statement, solved_axes, targets
+from ppdm_sql.query.sql.states import GROUP, MAX_STATES, axes_of_answer, group_statement, solved_axes, targets
+from ppdm_sql.query.understand.aggregates import native_name
+from ppdm_sql.query.understand.scan import covariance_name, estimate_name, key_name
+from ppdm_sql.reconstruct import bayes_errors, invert, solve
 
 Array = npt.NDArray[np.float64]
 

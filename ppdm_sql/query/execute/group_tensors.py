@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ppdm_sql.reconstruct.inversion import Array
-from ppdm_sql.rewrite.domain_groups import (
+from ppdm_sql.query.sql.domain_groups import (
     place_name,
 )
-from ppdm_sql.rewrite.states import GROUP
+from ppdm_sql.query.sql.states import GROUP
+from ppdm_sql.reconstruct.inversion import Array
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ import numpy as np
 from ppdm_sql.channels.axis import Axis
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.query.execute.group_tensors import Outcomes, Scanned
-from ppdm_sql.reconstruct.inversion import Array
-from ppdm_sql.rewrite.domain_groups import (
+from ppdm_sql.query.sql.domain_groups import (
     Branch,
 )
+from ppdm_sql.reconstruct.inversion import Array
 
 MAX_ENTRIES = 4_000_000
 """Groups times cells beyond which error bars would take too much memory."""

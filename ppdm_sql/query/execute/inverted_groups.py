@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 from sqlglot import exp
 
-from ppdm_sql.engines.base import Engine
-from ppdm_sql.rewrite.groups import groups_select
-from ppdm_sql.rewrite.plan import Plan
+from ppdm_sql.engine.base import Engine
+from ppdm_sql.query.plan.plan import Plan
+from ppdm_sql.query.sql.groups import groups_select
 
 
 class InvertedGroups:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pyarrow as pa
 from sqlglot import exp
 
-from ppdm_sql.engines.base import Engine
+from ppdm_sql.engine.base import Engine
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.policy.basket_column import BasketColumn
-from ppdm_sql.rewrite.basket_weights import item_masks
-from ppdm_sql.rewrite.item_groups import ITEMS, item_statement
-from ppdm_sql.rewrite.plan import Plan
-from ppdm_sql.rewrite.planned_axis import BasketAxis
+from ppdm_sql.query.plan.plan import Plan
+from ppdm_sql.query.plan.planned_axis import BasketAxis
+from ppdm_sql.query.sql.basket_weights import item_masks
+from ppdm_sql.query.sql.item_groups import ITEMS, item_statement
 
 MAX_SEED_BITS = 20_000_000_000
 """Seeds times items times bits that are looked at: some minutes."""

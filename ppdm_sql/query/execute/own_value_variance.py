@@ -26,10 +26,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ppdm_sql.errors import Unsupported
-from ppdm_sql.policy.binding import OwnColumn
+from ppdm_sql.policy.columns import SelfReplacedColumn
+from ppdm_sql.query.plan.planned_axis import PlannedAxis
+from ppdm_sql.query.sql.domain_groups import Branch
 from ppdm_sql.reconstruct import adjoint, invert, invert_adjoint
-from ppdm_sql.rewrite.domain_groups import Branch
-from ppdm_sql.rewrite.planned_axis import PlannedAxis
 
 Array = npt.NDArray[np.float64]
 MAX_ENTRIES = 16_000_000
@@ -93,7 +93,7 @@ class OwnValueVariance:
         """What a released row adds to each answer by what it adds to the replacing distributions."""
         result = np.zeros((1, *self.inside.shape))
         for place, column in enumerate(self.columns):
-            if isinstance(column, OwnColumn) and self.axes[place].retain < 1:
+            if isinstance(column, SelfReplacedColumn) and self.axes[place].retain < 1:
                 parts = [self._if_everybody(place, branch, sums[branch.column]) for branch in total]
                 free = self._free(place)
                 rows = float((self.whole * free).sum())

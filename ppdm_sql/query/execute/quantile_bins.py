@@ -11,10 +11,10 @@ from sqlglot import exp
 
 from ppdm_sql.channels.cells import Cells
 from ppdm_sql.channels.joint import JointCells
-from ppdm_sql.engines.base import Engine
-from ppdm_sql.policy.binding import BoundColumn
+from ppdm_sql.engine.base import Engine
+from ppdm_sql.policy.columns import RetainedColumn
 from ppdm_sql.policy.noise import NoisyColumn
-from ppdm_sql.rewrite.lookup import grid_place
+from ppdm_sql.query.sql.lookup import grid_place
 
 BINS = 4_096
 
@@ -27,12 +27,12 @@ FEW_ENTRIES = 2**19
 class Bins:
     """Bins of a grid: from each level's, those of `cut` are cut into bins of the next width; widths halve evenly."""
 
-    column: BoundColumn
+    column: RetainedColumn
     widths: tuple[int, ...]
     cut: tuple[tuple[int, ...], ...] = ()
 
     @staticmethod
-    def first(column: BoundColumn) -> Bins:
+    def first(column: RetainedColumn) -> Bins:
         """Bins of one width, as many as are counted at once."""
         width = 1
         while column.domain.size > width * BINS:
@@ -92,7 +92,7 @@ class Binned:
     bins: Bins
 
     def measure(
-        self, columns: Sequence[tuple[BoundColumn, Sequence[exp.Expr], Sequence[exp.Expr], Sequence[exp.Expr]]]
+        self, columns: Sequence[tuple[RetainedColumn, Sequence[exp.Expr], Sequence[exp.Expr], Sequence[exp.Expr]]]
     ) -> list[Cells]:
         """The cells of each column; of a labelled one, the bins."""
         others = iter(self.engine.measure([asked for asked in columns if not asked[3]]))
@@ -102,7 +102,7 @@ class Binned:
         ]
 
     def measure_joint(
-        self, columns: tuple[BoundColumn, BoundColumn], terms: Sequence[exp.Expr], values: Sequence[exp.Expr]
+        self, columns: tuple[RetainedColumn, RetainedColumn], terms: Sequence[exp.Expr], values: Sequence[exp.Expr]
     ) -> JointCells:
         """The cells of two columns together."""
         return self.engine.measure_joint(columns, terms, values)

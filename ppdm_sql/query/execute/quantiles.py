@@ -16,23 +16,23 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
-from ppdm_sql.engines.base import Engine
+from ppdm_sql.domain.domain import Grid
+from ppdm_sql.engine.base import Engine
 from ppdm_sql.errors import Unsupported
-from ppdm_sql.policy.binding import BoundColumn, OwnColumn
-from ppdm_sql.policy.domain import Grid
+from ppdm_sql.policy.columns import RetainedColumn, SelfReplacedColumn
 from ppdm_sql.query.execute.domain_groups import numbered_cells
 from ppdm_sql.query.execute.group_tensors import Scanned
 from ppdm_sql.query.execute.quantile_bins import Binned, Bins
+from ppdm_sql.query.plan.plan import Plan, make_plan
+from ppdm_sql.query.sql.domain_groups import group_scan, possible_cells
+from ppdm_sql.query.sql.groups import groups_select
+from ppdm_sql.query.understand.passes import AGGREGATE, run
+from ppdm_sql.query.understand.quantiles import Asked, counting, quantile_name
+from ppdm_sql.query.understand.query import Query
+from ppdm_sql.query.understand.scan import covariance_name, estimate_name, key_name
 from ppdm_sql.reconstruct import invert, invert_adjoint
 from ppdm_sql.reconstruct.inversion import Array
 from ppdm_sql.reconstruct.quantile import Found, Variance, quantile
-from ppdm_sql.rewrite.domain_groups import group_scan, possible_cells
-from ppdm_sql.rewrite.groups import groups_select
-from ppdm_sql.rewrite.passes import AGGREGATE, run
-from ppdm_sql.rewrite.plan import Plan, make_plan
-from ppdm_sql.rewrite.quantiles import Asked, counting, quantile_name
-from ppdm_sql.rewrite.query import Query
-from ppdm_sql.rewrite.scan import covariance_name, estimate_name, key_name
 
 FEW = 4_096
 """Domains up to here are counted value by value."""
@@ -119,12 +119,12 @@ def _distribution(
         plan = _check_own(make_plan(run(AGGREGATE, counting(query, asked[0], argument)), engine))
         distribution = _of_exact(plan, engine.table(groups_select(plan)))
         return distribution, find(distribution)
-    large = isinstance(column, BoundColumn) and isinstance(column.domain, Grid) and column.domain.size > FEW
-    if not large or not isinstance(argument, exp.Column) or isinstance(column, OwnColumn):
+    large = isinstance(column, RetainedColumn) and isinstance(column.domain, Grid) and column.domain.size > FEW
+    if not large or not isinstance(argument, exp.Column) or isinstance(column, SelfReplacedColumn):
         plan = _check_own(make_plan(run(AGGREGATE, counting(query, asked[0], argument)), engine))
         distribution = _of_perturbed(engine, plan, None)
         return distribution, find(distribution)
-    assert isinstance(column, BoundColumn)
+    assert isinstance(column, RetainedColumn)
     bins = Bins.first(column)
     for _ in range(MAX_ROUNDS):
         binned = Binned(engine, bins)
@@ -292,7 +292,7 @@ def _check_finite(plan: Plan, values: pa.Array, numbers: Array, meant: npt.NDArr
         )
 
 
-def _grid_numbers(column: BoundColumn, places: npt.NDArray[np.int64]) -> Array:
+def _grid_numbers(column: RetainedColumn, places: npt.NDArray[np.int64]) -> Array:
     grid = column.domain
     assert isinstance(grid, Grid)
     if max(abs(grid.low), abs(grid.low + grid.size * grid.step)) > LARGE:
@@ -306,7 +306,7 @@ def _grid_numbers(column: BoundColumn, places: npt.NDArray[np.int64]) -> Array:
     return np.asarray(units / 10.0**grid.scale)
 
 
-def _grid_type(column: BoundColumn) -> pa.DataType:
+def _grid_type(column: RetainedColumn) -> pa.DataType:
     if column.type.family == "decimal":
         return pa.decimal128(column.type.width, column.type.scale)
     families: Mapping[str, pa.DataType] = {

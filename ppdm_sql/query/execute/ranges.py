@@ -12,26 +12,18 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
-from ppdm_sql.engines.base import Engine
+from ppdm_sql.engine.base import Engine
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.policy.noise import NoisyColumn
-from ppdm_sql.reconstruct.deconvolution import (
-    SEEN,
-    Bins,
-    Smooth,
-    chances,
-    deconvolution_errors,
-    deconvolve,
-    make_bins,
-)
-from ppdm_sql.rewrite.aggregates import native_name
-from ppdm_sql.rewrite.domain_groups import possible_cells
-from ppdm_sql.rewrite.formula import target_tensor
-from ppdm_sql.rewrite.noisy_ranges import DECONVOLUTION
-from ppdm_sql.rewrite.plan import Plan
-from ppdm_sql.rewrite.planned_axis import PlannedAxis
-from ppdm_sql.rewrite.range_widths import check_widths, outcomes_of
-from ppdm_sql.rewrite.scan import (
+from ppdm_sql.query.plan.formula import target_tensor
+from ppdm_sql.query.plan.plan import Plan
+from ppdm_sql.query.plan.planned_axis import PlannedAxis
+from ppdm_sql.query.plan.range_widths import check_widths, outcomes_of
+from ppdm_sql.query.sql.domain_groups import possible_cells
+from ppdm_sql.query.sql.states import GROUP, ROWS, axes_of_answer, cell_number, group_statement, rank
+from ppdm_sql.query.understand.aggregates import native_name
+from ppdm_sql.query.understand.noisy_ranges import DECONVOLUTION
+from ppdm_sql.query.understand.scan import (
     Scan,
     cell_name,
     count_rows,
@@ -42,7 +34,15 @@ from ppdm_sql.rewrite.scan import (
     named,
     number,
 )
-from ppdm_sql.rewrite.states import GROUP, ROWS, axes_of_answer, cell_number, group_statement, rank
+from ppdm_sql.reconstruct.deconvolution import (
+    SEEN,
+    Bins,
+    Smooth,
+    chances,
+    deconvolution_errors,
+    deconvolve,
+    make_bins,
+)
 
 Array = npt.NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from sqlglot import exp
 
-from ppdm_sql.engines.base import Engine
+from ppdm_sql.engine.base import Engine
 from ppdm_sql.query.execute.bayes_groups import BayesGroups
 from ppdm_sql.query.execute.domain_groups import DomainGroups
 from ppdm_sql.query.execute.inverted_groups import InvertedGroups
@@ -13,8 +13,8 @@ from ppdm_sql.query.execute.item_groups import ItemGroups
 from ppdm_sql.query.execute.quantiles import Quantiles
 from ppdm_sql.query.execute.ranges import Ranges
 from ppdm_sql.query.execute.strategy import Strategy
-from ppdm_sql.rewrite.parts import PARTS, added
-from ppdm_sql.rewrite.plan import Plan
+from ppdm_sql.query.plan.parts import PARTS, added
+from ppdm_sql.query.plan.plan import Plan
 
 
 class AddedParts:

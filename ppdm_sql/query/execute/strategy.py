@@ -7,8 +7,8 @@ from typing import Protocol
 import pyarrow as pa
 from sqlglot import exp
 
-from ppdm_sql.engines.base import Engine
-from ppdm_sql.rewrite.plan import Plan
+from ppdm_sql.engine.base import Engine
+from ppdm_sql.query.plan.plan import Plan
 
 
 class Strategy(Protocol):

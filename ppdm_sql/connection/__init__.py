@@ -1,0 +1,1 @@
+"""What an analyst holds: connections, cursors, relations and results."""

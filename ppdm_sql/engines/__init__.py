@@ -1,1 +1,0 @@
-"""Where counts are run: the embedded DuckDB, behind one small protocol."""

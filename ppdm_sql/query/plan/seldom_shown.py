@@ -1,0 +1,74 @@
+"""Conditions on so many perturbed columns that hardly any row would show that it meets them.
+
+What is estimated of them hangs on those rows: each has a huge weight, and where none is seen, neither are their number
+and its error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NoReturn
+
+from ppdm_sql.errors import Unsupported
+from ppdm_sql.query.plan.formula import All, Atom, Formula, axes_of
+from ppdm_sql.query.plan.plan import Plan
+from ppdm_sql.query.plan.planned_axis import BasketAxis, JointAxis, PlannedAxis
+
+LEAST_ROWS = 3.0
+"""As many are expected to show it, if all rows meet the conditions: fewer, and in 5 % of releases none does."""
+
+FEW = 2
+"""Columns that may always be asked for together."""
+
+
+def check_shown(plan: Plan) -> Plan:
+    """Refuse what would rest on rows that are not there; the plan itself otherwise."""
+    for place in range(len(plan.totals)):
+        names: set[str] = set()
+        rows, expected = 0, 0.0
+        for piece in plan.pieces:
+            formulas = [product.formula for product in piece.totals[place].products]
+            names |= {name for formula in formulas for name in _names(piece, formula)}
+            chance = math.exp(min(_log_shown(piece, formula) for formula in formulas)) if formulas else 0.0
+            rows += piece.query.manifest.rows
+            expected += piece.query.manifest.rows * chance
+        if len(names) > FEW and expected < min(LEAST_ROWS, rows):
+            _refuse(sorted(names), rows, expected)
+    return plan
+
+
+def _refuse(names: Sequence[str], rows: int, expected: float) -> NoReturn:
+    some = f"{', '.join(names[:5])} and {len(names) - 5} more" if len(names) > 6 else ", ".join(names)
+    raise Unsupported(
+        f"Unsupported: it asks for {len(names)} perturbed columns at once ({some}). If all {rows:,} rows met these "
+        f"conditions, only {expected:.2g} of them would be expected to show it, and from so few nothing can be told. "
+        "Ask for fewer at a time, or for wider ranges."
+    )
+
+
+def _log_shown(plan: Plan, formula: Formula) -> float:
+    """The logarithm of how likely a row that meets a formula is to show that it does, at least."""
+    if isinstance(formula, Atom):
+        return math.log(_shown(plan.axes[formula.axis], formula.cells))
+    chances = [_log_shown(plan, part) for part in formula.parts]
+    return math.fsum(chances) if isinstance(formula, All) else min(chances, default=0.0)
+
+
+def _shown(axis: PlannedAxis, inside: frozenset[int]) -> float:
+    """How likely a row in some cells of an axis is to be shown in one of them."""
+    if axis.column is None or isinstance(axis, BasketAxis) or axis.axis.retain == 1 or inside <= {*axis.axis.fixed}:
+        return 1.0
+    if isinstance(axis, JointAxis):
+        return axis.axis.retain  # that of both columns
+    retain = axis.axis.retain
+    return min(1.0, retain + (1 - retain) * math.fsum(axis.axis.shares[i] for i in inside))
+
+
+def _names(plan: Plan, formula: Formula) -> Iterator[str]:
+    """The perturbed columns that a formula is of."""
+    for axis in (plan.axes[place] for place in axes_of(formula)):
+        if isinstance(axis, JointAxis):
+            yield from (column.name for column in axis.columns)
+        elif axis.column is not None and axis.axis.retain < 1:
+            yield axis.column.name
