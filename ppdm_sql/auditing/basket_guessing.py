@@ -19,7 +19,7 @@ from ppdm_sql.auditing.value_guessing import Rows
 from ppdm_sql.engine.duckdb.basket_rows import listed_items, shown_items
 from ppdm_sql.errors import SourceError
 from ppdm_sql.itemsets.patterns import Integers
-from ppdm_sql.policy.basket_column import BasketColumn
+from ppdm_sql.mechanisms.baskets.column import BasketColumn
 from ppdm_sql.privacy.collusion import Array
 from ppdm_sql.syntax.quoting import quote_name
 

@@ -13,8 +13,8 @@ from ppdm_sql.auditing.priors import counts_of
 from ppdm_sql.auditing.tables import Original, open_original
 from ppdm_sql.auditing.uniqueness import Uniqueness, uniqueness
 from ppdm_sql.domain.types import parse_type
+from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
 from ppdm_sql.policy import Policy, ReleasedColumn, RetainedColumn, load_policy
-from ppdm_sql.policy.columns import SelfReplacedColumn
 from ppdm_sql.publishing.layout import lay_out
 from ppdm_sql.publishing.sources import Source
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from ppdm_sql.auditing.priors import drawn
 from ppdm_sql.domain.domain import Grid
+from ppdm_sql.mechanisms.retained.domain_descriptions import describe_point, describe_value
 from ppdm_sql.policy import RetainedColumn
-from ppdm_sql.policy.domain_descriptions import describe_point, describe_value
 from ppdm_sql.privacy.collusion import Numbers
 
 CERTAIN = 0.95

@@ -15,12 +15,12 @@ from ppdm_sql.auditing.matching import Wanted
 from ppdm_sql.auditing.scores import NumberAttack, NumberScore
 from ppdm_sql.auditing.targets import perturbed_columns
 from ppdm_sql.auditing.value_guessing import Rows
+from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
+from ppdm_sql.mechanisms.gaussian.covariance import Moments
 from ppdm_sql.policy import ReleasedColumn
-from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.privacy.collusion import Array
 from ppdm_sql.privacy.coupling import FITS, TOLD, chains
 from ppdm_sql.privacy.gaussian import Attack, linear_attack
-from ppdm_sql.publishing.covariance import Moments
 
 SAME = 1e-9
 """Copies of one magnitude and one key differ by nothing; no two others by so small a share of their noise."""

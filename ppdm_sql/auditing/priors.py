@@ -8,9 +8,9 @@ from ppdm_udfs import RowError, encode
 
 from ppdm_sql.auditing.tables import SCANNED, Copy, Original
 from ppdm_sql.errors import SourceError
+from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
+from ppdm_sql.mechanisms.small_domain.column import SmallDomainColumn
 from ppdm_sql.policy import RetainedColumn
-from ppdm_sql.policy.columns import SelfReplacedColumn
-from ppdm_sql.policy.small_domains import SmallDomainColumn
 from ppdm_sql.privacy.collusion import Array, Numbers, Prior, likeliest_prior
 from ppdm_sql.privacy.coupling import Draws
 from ppdm_sql.publishing.kernel_domain import kernel_domain

@@ -11,9 +11,9 @@ import pyarrow as pa
 from ppdm_sql.auditing.priors import counts_of, draws_of, own_counts, part_counts, release_prior
 from ppdm_sql.auditing.tables import Copy, Original
 from ppdm_sql.auditing.views import DeclaredView, OwnView, PartedView, View, whole_domain, with_priors
+from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
+from ppdm_sql.mechanisms.small_domain.column import SmallDomainColumn
 from ppdm_sql.policy import ReleasedColumn, RetainedColumn
-from ppdm_sql.policy.columns import SelfReplacedColumn
-from ppdm_sql.policy.small_domains import SmallDomainColumn
 from ppdm_sql.privacy.collusion import Prior
 from ppdm_sql.privacy.coupling import Draws
 

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from ppdm_sql.auditing.priors import drawn, numbers_of
 from ppdm_sql.errors import SourceError
+from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
+from ppdm_sql.mechanisms.small_domain.column import SmallDomainColumn
 from ppdm_sql.policy import RetainedColumn
-from ppdm_sql.policy.columns import SelfReplacedColumn
-from ppdm_sql.policy.small_domains import SmallDomainColumn
 from ppdm_sql.privacy.collusion import Array, Guesses, Numbers, Prior, judge, log_odds
 
 

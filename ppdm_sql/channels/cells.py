@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ppdm_sql.channels.axis import Axis
-from ppdm_sql.policy.columns import RetainedColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
 
 
 @dataclass(frozen=True)

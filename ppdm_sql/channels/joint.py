@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ppdm_sql.channels.cells import Cell
-from ppdm_sql.policy.columns import RetainedColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
 
 Array = npt.NDArray[np.float64]
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from ppdm_sql.cli.output import table
 from ppdm_sql.itemsets import lowest_discoverable
+from ppdm_sql.mechanisms.baskets.declare import BasketPolicy, chosen_operators
+from ppdm_sql.mechanisms.retention import Retention, gamma_for_breach
 from ppdm_sql.policy import Policy
-from ppdm_sql.policy.mechanisms.select_a_size import BasketPolicy, chosen_operators
-from ppdm_sql.policy.retention import Retention, gamma_for_breach
 from ppdm_sql.privacy import Advice, ColumnAdvice, highest_posterior, statements
 from ppdm_sql.privacy.advice_request import AdviceRequest
 from ppdm_sql.privacy.statements import UNLIKELY, percent

@@ -17,10 +17,10 @@ from ppdm_sql.cli.advice_text import advice_text
 from ppdm_sql.cli.mechanism_text import noise_text, parts_text
 from ppdm_sql.domain.binding import bind_domain
 from ppdm_sql.errors import PolicyError
+from ppdm_sql.mechanisms.retention import Retention
+from ppdm_sql.mechanisms.small_domain.declare import NULLS
 from ppdm_sql.policy import Policy, RetainedColumn, load_policy
 from ppdm_sql.policy.editing import edit_policy
-from ppdm_sql.policy.mechanisms.small_domain import NULLS
-from ppdm_sql.policy.retention import Retention
 from ppdm_sql.privacy import Advice, advise
 from ppdm_sql.privacy.mechanism_advice import MOST_VALUES, noise_advice, parts_advice
 

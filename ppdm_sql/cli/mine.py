@@ -19,10 +19,10 @@ from ppdm_sql.cli.output import show
 from ppdm_sql.cli.release import open_release
 from ppdm_sql.connection.connection import Connection
 from ppdm_sql.errors import QueryError, TargetError
+from ppdm_sql.mechanisms.baskets.column import BasketColumn
 from ppdm_sql.mining import Tree, association_rules, decision_tree, frequent_itemsets
 from ppdm_sql.mining.drawing import draw
 from ppdm_sql.mining.tree import Node
-from ppdm_sql.policy.basket_column import BasketColumn
 from ppdm_sql.syntax.quoting import quote_name
 
 

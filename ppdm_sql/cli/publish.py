@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 from ppdm_sql.errors import PolicyError
+from ppdm_sql.mechanisms.registry import MECHANISMS
 from ppdm_sql.policy import Manifest, Policy, load_policy
-from ppdm_sql.policy.mechanisms import MECHANISMS
 from ppdm_sql.publishing import publish
 from ppdm_sql.publishing.adopting import Declared
 from ppdm_sql.release.signature import signature_path

@@ -9,8 +9,8 @@ from ppdm_sql.connection.connect import connect
 from ppdm_sql.connection.connection import Connection
 from ppdm_sql.engine.duckdb.release_files import manifests
 from ppdm_sql.errors import ReleaseError
+from ppdm_sql.mechanisms.registry import MECHANISMS
 from ppdm_sql.policy.manifest import Manifest
-from ppdm_sql.policy.mechanisms import MECHANISMS
 from ppdm_sql.release.signature import verify_release
 
 NULLS = {"error": "there are none", "keep": "as they are", "value": "perturbed"}

@@ -15,7 +15,7 @@ from ppdm_sql.connection.dbapi import as_dbapi
 from ppdm_sql.engine.duckdb.basket_rows import supports_of
 from ppdm_sql.errors import QueryError
 from ppdm_sql.itemsets.supports import Supports
-from ppdm_sql.policy.basket_column import BasketColumn
+from ppdm_sql.mechanisms.baskets.column import BasketColumn
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.query.session import Session
 from ppdm_sql.syntax.quoting import quote_name

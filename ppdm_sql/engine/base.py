@@ -11,8 +11,8 @@ from sqlglot import exp
 from ppdm_sql.channels.cells import Cells
 from ppdm_sql.channels.joint import JointCells
 from ppdm_sql.measuring.measure import Asked, Expressions
-from ppdm_sql.policy.columns import RetainedColumn
-from ppdm_sql.policy.noise import NoisyColumn
+from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
 
 
 class Engine(Protocol):

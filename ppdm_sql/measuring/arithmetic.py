@@ -17,7 +17,7 @@ from ppdm_sql.channels.cells import Cell
 from ppdm_sql.domain.domain import Grid
 from ppdm_sql.measuring.constants import grid_units
 from ppdm_sql.measuring.intervals import compared_constants, places_of
-from ppdm_sql.policy.columns import RetainedColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
 from ppdm_sql.syntax.long_lists import constants_of, whole_numbers
 
 Number = Fraction | int

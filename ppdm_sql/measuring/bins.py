@@ -13,7 +13,7 @@ from ppdm_sql.domain.domain import Grid
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.measuring.domains import point
 from ppdm_sql.measuring.intervals import Run, compared_constants, cuts
-from ppdm_sql.policy.columns import RetainedColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
 from ppdm_sql.syntax.quoting import quote_name
 
 TRUTH = (False, True, None)

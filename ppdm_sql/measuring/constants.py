@@ -8,7 +8,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from ppdm_sql.domain.step import microseconds
-from ppdm_sql.policy.columns import RetainedColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
 
 MAX_DIGITS = 15
 """Decimal digits that a DOUBLE keeps apart; a longer constant is left to the engine."""

@@ -6,7 +6,7 @@ from datetime import date, datetime
 from decimal import Decimal
 
 from ppdm_sql.domain.domain import Grid, Scalar, Values
-from ppdm_sql.policy.columns import RetainedColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
 from ppdm_sql.syntax.quoting import quote_text
 
 

@@ -16,7 +16,7 @@ from sqlglot import exp
 from ppdm_sql.domain.domain import Grid
 from ppdm_sql.measuring.constants import grid_units
 from ppdm_sql.measuring.domains import point
-from ppdm_sql.policy.columns import RetainedColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
 from ppdm_sql.syntax.long_lists import constants_of
 from ppdm_sql.syntax.quoting import quote_name
 

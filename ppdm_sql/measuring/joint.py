@@ -14,7 +14,7 @@ from ppdm_sql.channels.joint import Array, JointCells, Margin, positions, weight
 from ppdm_sql.domain.domain import Grid
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.measuring.domains import constant, places, point
-from ppdm_sql.policy.columns import RetainedColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
 from ppdm_sql.syntax.quoting import quote_name
 
 MAX_PAIRS = 2**24

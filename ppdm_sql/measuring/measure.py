@@ -21,7 +21,8 @@ from ppdm_sql.measuring.arithmetic import cells_by_arithmetic
 from ppdm_sql.measuring.domains import listed, places, point
 from ppdm_sql.measuring.intervals import Run, compared_constants, cuts
 from ppdm_sql.measuring.powers import degree, power_sum
-from ppdm_sql.policy.columns import RetainedColumn, SelfReplacedColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
+from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
 from ppdm_sql.syntax.quoting import quote_name
 
 SMALL = 4096

@@ -17,7 +17,7 @@ from ppdm_sql.channels.cells import Cell, Cells, Runs
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.measuring.measure import TRUTH
 from ppdm_sql.measuring.noisy_comparisons import Comparisons, meetings
-from ppdm_sql.policy.noise import NoisyColumn
+from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
 from ppdm_sql.syntax.quoting import quote_name
 
 FINENESS = 200

@@ -14,7 +14,7 @@ from ppdm_sql.domain.grid_values import grid_value
 from ppdm_sql.domain.types import SqlType
 from ppdm_sql.errors import QueryError
 from ppdm_sql.measuring.domains import constant
-from ppdm_sql.policy.columns import RetainedColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
 from ppdm_sql.policy.manifest import Manifest, ReleasedColumn
 from ppdm_sql.syntax.quoting import quote_name, quote_text
 

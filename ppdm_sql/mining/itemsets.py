@@ -16,9 +16,9 @@ from ppdm_sql.connection.connection import Connection
 from ppdm_sql.connection.released import name_in_sql
 from ppdm_sql.errors import QueryError
 from ppdm_sql.itemsets.supports import Supports
+from ppdm_sql.mechanisms.baskets.column import BasketColumn
 from ppdm_sql.mining.apriori import AT_ONCE, Integers, Level, apriori
 from ppdm_sql.mining.ratios import Ratio
-from ppdm_sql.policy.basket_column import BasketColumn
 from ppdm_sql.syntax.quoting import quote_name
 
 Array = npt.NDArray[np.float64]

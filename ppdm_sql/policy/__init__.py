@@ -15,12 +15,13 @@ which mechanism a column has:
 - `tests/mechanisms`: the suite that every mechanism passes.
 """
 
-from ppdm_sql.policy.columns import PerturbedColumn, RetainedColumn
+from ppdm_sql.mechanisms.base import ColumnPolicy, PerturbedColumn
+from ppdm_sql.mechanisms.registry import bind
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
 from ppdm_sql.policy.explain import explain_policy
 from ppdm_sql.policy.load import load_policy
 from ppdm_sql.policy.manifest import Manifest, ReleasedColumn
-from ppdm_sql.policy.mechanisms import bind
-from ppdm_sql.policy.model import ColumnPolicy, Policy
+from ppdm_sql.policy.model import Policy
 
 __all__ = [
     "ColumnPolicy",

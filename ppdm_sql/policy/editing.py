@@ -13,9 +13,10 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import InlineTable, Table
 
 from ppdm_sql.errors import PolicyError
+from ppdm_sql.mechanisms.base import ColumnPolicy
+from ppdm_sql.mechanisms.retention import RETENTION_KEYS, Retention
 from ppdm_sql.policy.load import load_policy
-from ppdm_sql.policy.model import ColumnPolicy, Policy
-from ppdm_sql.policy.retention import RETENTION_KEYS, Retention
+from ppdm_sql.policy.model import Policy
 
 Levels = Mapping[str, float]
 

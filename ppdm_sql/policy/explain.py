@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ppdm_sql.policy.mechanisms import MECHANISMS
+from ppdm_sql.mechanisms.registry import MECHANISMS
 from ppdm_sql.policy.model import DROP, SOURCE, Policy
 
 
@@ -34,7 +34,7 @@ def explain_policy(policy: Policy, types: Mapping[str, str] | None = None) -> st
             lines += [f"{column.name}: dropped, never released", ""]
         else:
             type_name = known.get(column.name.casefold())
-            lines += [*MECHANISMS[column.mechanism].explain(policy, column, type_name), ""]
+            lines += [*MECHANISMS[column.mechanism].explain(column, type_name, policy.shared_levels), ""]
     lines.append("All other columns are released as they are.")
     if policy.levels:
         said = ", ".join(f"{name} {retain:g}" for name, retain in policy.levels.items())

@@ -10,9 +10,10 @@ from typing import Any
 
 from ppdm_sql.domain.checks import distinct, known, mapping, number
 from ppdm_sql.errors import PolicyError
-from ppdm_sql.policy.mechanisms import MECHANISMS
-from ppdm_sql.policy.model import DROP, SOURCE, ColumnPolicy, Policy
-from ppdm_sql.policy.retention import check_retention
+from ppdm_sql.mechanisms.base import ColumnPolicy
+from ppdm_sql.mechanisms.registry import MECHANISMS
+from ppdm_sql.mechanisms.retention import check_retention
+from ppdm_sql.policy.model import DROP, SOURCE, Policy
 
 POLICY_KEYS = ("table", "identity", "order", "columns", "levels")
 COLUMN_KEYS = tuple(dict.fromkeys(("mechanism", *(key for each in MECHANISMS.values() for key in each.keys))))

@@ -19,9 +19,9 @@ from typing import Any
 from ppdm_sql.domain.fields import Fields, canonical, damaged, read_object
 from ppdm_sql.domain.types import SqlType, parse_type
 from ppdm_sql.errors import AGAIN, ReleaseError
-from ppdm_sql.policy.columns import PerturbedColumn
-from ppdm_sql.policy.mechanisms import MECHANISMS
-from ppdm_sql.policy.noise import NoisyColumn
+from ppdm_sql.mechanisms.base import PerturbedColumn
+from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
+from ppdm_sql.mechanisms.registry import MECHANISMS
 
 FORMAT = 2
 METADATA_KEY = "ppdm_manifest"

@@ -5,44 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ppdm_sql.domain.domain import Range, Values
 from ppdm_sql.errors import PolicyError
-from ppdm_sql.policy.retention import Retention
+from ppdm_sql.mechanisms.base import ColumnPolicy
 
 DROP = "drop"
 """The mechanism that perturbs nothing: the column is not released."""
-NULL_RULES = ("error", "keep", "value")
-OUTSIDE_RULES = ("error", "clamp")
 SOURCE = "source"
 """The order of rows that a policy may ask for in place of columns: that of the source."""
 TRIAL = "trial"
 """The source's order of a trial that is thrown away: nobody sees it but the publisher, so that it may tell anything."""
-
-
-@dataclass(frozen=True)
-class ColumnPolicy:
-    """What happens to one column; a mechanism that needs further words has a subclass of its own.
-
-    `levels` has the retention for recipients by name, where the column says so itself.
-    """
-
-    name: str
-    mechanism: str
-    domain: Range | Values | None = None
-    retention: Retention | None = None
-    nulls: str = "error"
-    outside: str = "error"
-    levels: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def settled(self) -> bool:
-        """Whether it is said how much is kept, whoever the recipient is."""
-        return self.retention is not None
-
-    def at_level(self, level: str, shared: float | None) -> ColumnPolicy:
-        """The column for one recipient: as it says itself, or as [levels] says for all, or as it always is."""
-        retain = self.levels.get(level, shared)
-        return self if retain is None else replace(self, retention=Retention("retain", retain))
 
 
 @dataclass(frozen=True)
@@ -79,6 +50,11 @@ class Policy:
         """Every recipient that is named anywhere, each once."""
         named = [*self.levels, *(name for column in self.perturbed for name in column.levels)]
         return tuple(dict.fromkeys(named))
+
+    @property
+    def shared_levels(self) -> Mapping[str, float | None]:
+        """Every recipient, with the retention that [levels] gives all columns for it, if it does."""
+        return {name: self.levels.get(name) for name in self.level_names}
 
     def at_level(self, level: str | None) -> Policy:
         """The policy for one recipient: every perturbed column with one retention."""

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ppdm_sql.errors import PolicyError
-from ppdm_sql.policy.mechanisms.custom import CustomPolicy
-from ppdm_sql.policy.model import ColumnPolicy, Policy
-from ppdm_sql.policy.retention import Retention
-from ppdm_sql.policy.sizes import domain_size
+from ppdm_sql.mechanisms.base import ColumnPolicy
+from ppdm_sql.mechanisms.retained.declare_custom import CustomPolicy
+from ppdm_sql.mechanisms.retained.domain_size import domain_size
+from ppdm_sql.mechanisms.retention import Retention
+from ppdm_sql.policy.model import Policy
 from ppdm_sql.privacy.accuracy import count_error, retention_for_error
 from ppdm_sql.privacy.advice_request import AdviceRequest, advised_columns, promise_of_each, rounded_down, rounded_up
 from ppdm_sql.privacy.bounds import bound_error, condition_number, likely_error

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 from ppdm_sql.errors import PolicyError
-from ppdm_sql.policy.mechanisms.select_a_size import BasketPolicy
-from ppdm_sql.policy.mechanisms.small_domain import SmallDomainPolicy
-from ppdm_sql.policy.model import ColumnPolicy, Policy
-from ppdm_sql.policy.noise import NoisePolicy
-from ppdm_sql.policy.retention import STRICTLY_BELOW, Retention, check_breach, check_retention, gamma_for_breach
+from ppdm_sql.mechanisms.base import ColumnPolicy
+from ppdm_sql.mechanisms.baskets.declare import BasketPolicy
+from ppdm_sql.mechanisms.gaussian.column import NoisePolicy
+from ppdm_sql.mechanisms.retention import STRICTLY_BELOW, Retention, check_breach, check_retention, gamma_for_breach
+from ppdm_sql.mechanisms.small_domain.declare import SmallDomainPolicy
+from ppdm_sql.policy.model import Policy
 
 ADVISED = ("uniform", "custom")
 """Mechanisms that keep a value or replace it, by a distribution that the policy itself declares."""

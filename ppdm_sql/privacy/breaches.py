@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ppdm_sql.policy.retention import gamma_for_breach
+from ppdm_sql.mechanisms.retention import gamma_for_breach
 from ppdm_sql.privacy.channel import Array
 
 _STRICTLY = 1 - 1e-13  # equality is a breach, and must not pass by a rounding

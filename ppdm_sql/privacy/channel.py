@@ -18,8 +18,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ppdm_sql.policy.columns import RetainedColumn
-from ppdm_sql.policy.retention import gamma_of_retention
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
+from ppdm_sql.mechanisms.retention import gamma_of_retention
 
 Array = NDArray[np.float64]
 

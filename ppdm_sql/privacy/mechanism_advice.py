@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ppdm_sql.errors import PolicyError
-from ppdm_sql.policy.mechanisms.small_domain import SmallDomainPolicy
-from ppdm_sql.policy.model import ColumnPolicy, Policy
-from ppdm_sql.policy.noise import NoisePolicy
-from ppdm_sql.policy.retention import Retention
-from ppdm_sql.policy.sizes import domain_size
+from ppdm_sql.mechanisms.base import ColumnPolicy
+from ppdm_sql.mechanisms.gaussian.column import NoisePolicy
+from ppdm_sql.mechanisms.retained.domain_size import domain_size
+from ppdm_sql.mechanisms.retention import Retention
+from ppdm_sql.mechanisms.small_domain.declare import SmallDomainPolicy
+from ppdm_sql.policy.model import Policy
 from ppdm_sql.privacy.accuracy import count_error
 from ppdm_sql.privacy.advice_request import AdviceRequest, rounded_up
 from ppdm_sql.privacy.gaussian import distortion as distortion_of

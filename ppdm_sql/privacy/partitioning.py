@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from ppdm_sql.errors import PolicyError
-from ppdm_sql.policy.retention import STRICTLY_BELOW, gamma_for_breach, retention_for_gamma
+from ppdm_sql.mechanisms.retention import STRICTLY_BELOW, gamma_for_breach, retention_for_gamma
 
 Counts = npt.NDArray[np.int64]
 DELTA = 0.05

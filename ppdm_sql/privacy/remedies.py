@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ppdm_sql.domain.domain import Values
-from ppdm_sql.policy.mechanisms.custom import CustomPolicy
-from ppdm_sql.policy.mechanisms.small_domain import MAX_VALUES, NULLS
-from ppdm_sql.policy.model import ColumnPolicy
-from ppdm_sql.policy.retention import gamma_of_retention
+from ppdm_sql.mechanisms.base import ColumnPolicy
+from ppdm_sql.mechanisms.retained.declare_custom import CustomPolicy
+from ppdm_sql.mechanisms.retention import gamma_of_retention
+from ppdm_sql.mechanisms.small_domain.declare import MAX_VALUES, NULLS
 from ppdm_sql.privacy.accuracy import rows_for_error
 from ppdm_sql.privacy.advice_request import AdviceRequest
 from ppdm_sql.privacy.breaches import highest_posterior

@@ -18,10 +18,10 @@ from ppdm_udfs import KernelError, RowError, encode, position_blocks, row_blocks
 from ppdm_udfs.gaussian import numbers_of
 
 from ppdm_sql.errors import SourceError
+from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
+from ppdm_sql.mechanisms.retained.publish_uniform import UniformColumn
 from ppdm_sql.policy import Policy
-from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.publishing.layout import Layout, naming
-from ppdm_sql.publishing.mechanisms.uniform import UniformColumn
 from ppdm_sql.publishing.perturber import Rows
 from ppdm_sql.publishing.safe_read import batches_of, guarded
 from ppdm_sql.publishing.sources import Source

@@ -20,10 +20,10 @@ from ppdm_udfs.coins import digest
 from ppdm_udfs.gaussian import numbers_of
 
 from ppdm_sql.errors import PolicyError, SourceError
+from ppdm_sql.mechanisms.gaussian.publish import FromData, NoisedColumns
 from ppdm_sql.policy import PerturbedColumn
 from ppdm_sql.publishing.adopted_copies import Copy, Matching
 from ppdm_sql.publishing.adopted_values import EDITED
-from ppdm_sql.publishing.mechanisms.gaussian import FromData, NoisedColumns
 from ppdm_sql.publishing.noise_law import Sample
 from ppdm_sql.publishing.perturber import Perturber, Rows
 

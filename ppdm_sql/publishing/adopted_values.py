@@ -13,8 +13,8 @@ from ppdm_udfs.coins import digest
 from scipy.special import betaincinv
 
 from ppdm_sql.errors import SourceError
+from ppdm_sql.mechanisms.retained.publish_uniform import UniformColumn
 from ppdm_sql.publishing.adopted_copies import Copy, Matching
-from ppdm_sql.publishing.mechanisms.uniform import UniformColumn
 from ppdm_sql.publishing.perturber import Rows, SingleColumn
 from ppdm_sql.publishing.retained_law import Chain, Tally
 

@@ -13,14 +13,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from ppdm_sql.errors import PolicyError, SourceError
+from ppdm_sql.mechanisms.gaussian.column import check_noise
+from ppdm_sql.mechanisms.gaussian.publish import FromData, NoisedColumns
+from ppdm_sql.mechanisms.retained.publish_uniform import UniformColumn
 from ppdm_sql.policy import Policy
-from ppdm_sql.policy.noise import check_noise
 from ppdm_sql.publishing.adopted_copies import Copy, Read, named, read_copy
 from ppdm_sql.publishing.adopted_noise import AdoptingNoise
 from ppdm_sql.publishing.adopted_values import AdoptingColumn
 from ppdm_sql.publishing.layout import Layout
-from ppdm_sql.publishing.mechanisms.gaussian import FromData, NoisedColumns
-from ppdm_sql.publishing.mechanisms.uniform import UniformColumn
 from ppdm_sql.publishing.names import nearest
 from ppdm_sql.publishing.perturber import Perturber
 from ppdm_sql.publishing.sources import Source, open_source

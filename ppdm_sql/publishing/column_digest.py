@@ -15,8 +15,8 @@ import pyarrow as pa
 from ppdm_udfs import subkey
 from ppdm_udfs.coins import column_digest, digest, rows_digest
 
+from ppdm_sql.mechanisms.registry import MECHANISMS
 from ppdm_sql.policy import PerturbedColumn
-from ppdm_sql.policy.mechanisms import MECHANISMS
 from ppdm_sql.publishing.perturber import Rows
 
 Words = npt.NDArray[np.uint64]

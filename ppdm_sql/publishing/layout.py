@@ -10,13 +10,13 @@ from duckdb.sqltypes import DuckDBPyType
 from ppdm_sql.domain.domain import Values
 from ppdm_sql.domain.types import parse_type
 from ppdm_sql.errors import PolicyError
+from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
 from ppdm_sql.policy import ColumnPolicy, Policy, RetainedColumn, bind
-from ppdm_sql.policy.columns import SelfReplacedColumn
 from ppdm_sql.policy.model import DROP
 from ppdm_sql.publishing.column import Column
-from ppdm_sql.publishing.mechanisms import added_columns
 from ppdm_sql.publishing.names import nearest
 from ppdm_sql.publishing.ordering import RowOrder, order_of
+from ppdm_sql.publishing.perturbers import added_columns
 from ppdm_sql.publishing.safe_read import guarded
 from ppdm_sql.publishing.sources import Source
 from ppdm_sql.publishing.transport import released_type, travelling

@@ -30,9 +30,9 @@ from ppdm_udfs import subkey
 from ppdm_sql.domain.fields import Fields
 from ppdm_sql.domain.types import UNKNOWN
 from ppdm_sql.errors import KeyFileError, NotConfirmed, OtherRows, PolicyError, ReleaseError
+from ppdm_sql.mechanisms.base import Mechanism
+from ppdm_sql.mechanisms.registry import MECHANISMS
 from ppdm_sql.policy import Manifest, ReleasedColumn
-from ppdm_sql.policy.mechanism import Mechanism
-from ppdm_sql.policy.mechanisms import MECHANISMS
 from ppdm_sql.publishing.ledger_file import Record, damaged, open_journal, read_records
 
 FORMAT = 2

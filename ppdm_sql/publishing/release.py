@@ -13,16 +13,17 @@ from tqdm import tqdm
 
 from ppdm_sql.domain.types import parse_type
 from ppdm_sql.errors import KeyFileError
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
+from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
 from ppdm_sql.policy import Manifest, Policy, ReleasedColumn, load_policy
-from ppdm_sql.policy.columns import RetainedColumn, SelfReplacedColumn
 from ppdm_sql.publishing.adopting import Declared, adopted_pairs, adopting
 from ppdm_sql.publishing.keyfile import KEY_BYTES, key_in, read_key
 from ppdm_sql.publishing.layout import Layout, lay_out
 from ppdm_sql.publishing.ledger import check_coupled, entry_of, ledger_of, read_ledger, recording
 from ppdm_sql.publishing.manifests import manifest_of
-from ppdm_sql.publishing.mechanisms import perturbers_of
 from ppdm_sql.publishing.originals import check_original
 from ppdm_sql.publishing.perturber import Perturber, released_schema
+from ppdm_sql.publishing.perturbers import perturbers_of
 from ppdm_sql.publishing.perturbing import Perturbation
 from ppdm_sql.publishing.pipeline import run
 from ppdm_sql.publishing.safe_read import guarded

@@ -11,8 +11,8 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+from ppdm_sql.mechanisms.registry import MECHANISMS
 from ppdm_sql.policy import PerturbedColumn
-from ppdm_sql.policy.mechanisms import MECHANISMS
 from ppdm_sql.syntax.quoting import quote_name, quote_text
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")

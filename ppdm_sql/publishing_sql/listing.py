@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import duckdb
 
 from ppdm_sql.engine.duckdb.catalog import Catalog
+from ppdm_sql.mechanisms.registry import MECHANISMS
 from ppdm_sql.policy import Manifest, PerturbedColumn, ReleasedColumn
-from ppdm_sql.policy.mechanisms import MECHANISMS
 from ppdm_sql.publishing_sql.clause_text import clause_text
 from ppdm_sql.publishing_sql.views import PREFIX
 from ppdm_sql.syntax.quoting import quote_name, quote_text

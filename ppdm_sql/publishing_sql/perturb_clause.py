@@ -7,9 +7,9 @@ from datetime import date, datetime
 from typing import Any
 
 from ppdm_sql.errors import PolicyError, QueryError
+from ppdm_sql.mechanisms.base import NULL_RULES, OUTSIDE_RULES
+from ppdm_sql.mechanisms.registry import MECHANISMS
 from ppdm_sql.policy import load_policy
-from ppdm_sql.policy.mechanisms import MECHANISMS
-from ppdm_sql.policy.model import NULL_RULES, OUTSIDE_RULES
 from ppdm_sql.syntax.words import Words
 
 _KEEPING = ("retain", "gamma", "epsilon", "privacy")

@@ -17,8 +17,8 @@ from ppdm_sql.errors import QueryError
 from ppdm_sql.policy import Manifest, Policy, ReleasedColumn
 from ppdm_sql.publishing.layout import Layout, lay_out
 from ppdm_sql.publishing.manifests import manifest_of
-from ppdm_sql.publishing.mechanisms import perturbers_of
 from ppdm_sql.publishing.perturber import released_schema
+from ppdm_sql.publishing.perturbers import perturbers_of
 from ppdm_sql.publishing.perturbing import Perturbation
 from ppdm_sql.publishing.pipeline import Batches, run
 from ppdm_sql.publishing.safe_read import guarded

@@ -26,8 +26,8 @@ from ppdm_sql.domain.types import parse_type
 from ppdm_sql.errors import PolicyError, PpdmError, QueryError, SourceError
 from ppdm_sql.policy import Manifest, PerturbedColumn
 from ppdm_sql.publishing.column import Column
-from ppdm_sql.publishing.mechanisms import PUBLISHING, perturbers_of
 from ppdm_sql.publishing.perturber import Rows, SingleColumn
+from ppdm_sql.publishing.perturbers import perturbers_of, publishing_of
 from ppdm_sql.publishing.pipeline import Batches
 from ppdm_sql.publishing_sql.database import (
     changing,
@@ -65,7 +65,7 @@ def create_view(con: duckdb.DuckDBPyConnection, place: Place, statement: CreateP
             "CREATE PERTURBED VIEW is a transaction of its own, for functions cannot be rolled back: COMMIT first."
         )
     for column in statement.policy.perturbed:
-        if not PUBLISHING[column.mechanism].row_by_row:
+        if not publishing_of(column.mechanism).row_by_row:
             raise PolicyError(
                 f"column {column.name!r}: mechanism {column.mechanism!r} does more than change one value after the "
                 "other, which is all that a view can: CREATE PERTURBED TABLE."

@@ -5,8 +5,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from ppdm_sql.channels.cells import Cell, total_weight
-from ppdm_sql.policy.columns import RetainedColumn, SelfReplacedColumn
-from ppdm_sql.policy.noise import NoisyColumn
+from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
+from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
 from ppdm_sql.query.execute.answer import statements
 from ppdm_sql.query.execute.ranges import layout_of
 from ppdm_sql.query.plan.plan import Plan

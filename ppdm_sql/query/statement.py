@@ -12,8 +12,8 @@ from sqlglot import exp
 from ppdm_sql.engine.duckdb.embedded import EmbeddedEngine
 from ppdm_sql.engine.duckdb.listings import listed, listed_text
 from ppdm_sql.errors import QueryError, Unsupported
+from ppdm_sql.mechanisms.small_domain.column import SmallDomainColumn
 from ppdm_sql.policy.manifest import Manifest
-from ppdm_sql.policy.small_domains import SmallDomainColumn
 from ppdm_sql.query.execute.answer import GROUPS, Groups, answer, as_one_relation, sized
 from ppdm_sql.query.plan.joined import Joined
 from ppdm_sql.query.plan.plan import Plan, make_plan

@@ -16,11 +16,13 @@ import duckdb
 from ppdm_sql.domain.domain import Grid, Values
 from ppdm_sql.errors import AGAIN, ReleaseError
 from ppdm_sql.measuring.domains import constant, listed
-from ppdm_sql.policy.basket_column import BasketColumn
-from ppdm_sql.policy.columns import PerturbedColumn, RetainedColumn, SelfReplacedColumn
+from ppdm_sql.mechanisms.base import PerturbedColumn
+from ppdm_sql.mechanisms.baskets.column import BasketColumn
+from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
+from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
+from ppdm_sql.mechanisms.small_domain.column import SmallDomainColumn
 from ppdm_sql.policy.manifest import Manifest
-from ppdm_sql.policy.noise import NoisyColumn
-from ppdm_sql.policy.small_domains import SmallDomainColumn
 from ppdm_sql.syntax.quoting import quote_name
 
 SAMPLE = 4096

@@ -16,7 +16,7 @@ from pathlib import Path
 import duckdb
 
 from ppdm_sql.errors import AGAIN, ReleaseError
-from ppdm_sql.policy.columns import SelfReplacedColumn
+from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
 from ppdm_sql.policy.manifest import METADATA_KEY, Manifest
 from ppdm_sql.release.agreement import SAMPLE, check_columns, check_count, check_sample, disagree
 from ppdm_sql.release.seal import check_seal, is_sealed

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import duckdb
 
 from ppdm_sql.errors import ReleaseError
+from ppdm_sql.mechanisms.registry import MECHANISMS
 from ppdm_sql.policy.manifest import Manifest
-from ppdm_sql.policy.mechanisms import MECHANISMS
 from ppdm_sql.release.functions import Function, read_functions
 from ppdm_sql.syntax.quoting import quote_name, quote_text
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ppdm_sql.mechanisms.registry import MECHANISMS
+from ppdm_sql.mechanisms.retained.domain_descriptions import describe_value
+from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
 from ppdm_sql.policy import RetainedColumn
-from ppdm_sql.policy.columns import SelfReplacedColumn
-from ppdm_sql.policy.domain_descriptions import describe_value
-from ppdm_sql.policy.mechanisms import MECHANISMS
 from ppdm_sql.privacy.accuracy import count_error
 from ppdm_sql.privacy.bounds import likely_error
 from ppdm_sql.privacy.breaches import excludes_breach, highest_posterior, lowest_posterior

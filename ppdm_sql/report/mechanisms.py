@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ppdm_sql.itemsets import lowest_discoverable
-from ppdm_sql.policy.basket_column import BasketColumn
-from ppdm_sql.policy.columns import SelfReplacedColumn
-from ppdm_sql.policy.mechanisms.small_domain import plain_retention
-from ppdm_sql.policy.noise import NoisyColumn
-from ppdm_sql.policy.small_domains import SmallDomainColumn
+from ppdm_sql.mechanisms.baskets.column import BasketColumn
+from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
+from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
+from ppdm_sql.mechanisms.small_domain.column import SmallDomainColumn
+from ppdm_sql.mechanisms.small_domain.declare import plain_retention
 from ppdm_sql.privacy.accuracy import own_count_error
 from ppdm_sql.privacy.bounds import likely_error
 from ppdm_sql.privacy.gaussian import distortion, interval_of_value

@@ -12,12 +12,12 @@ from ppdm_sql.connection.connection import Connection
 from ppdm_sql.domain.domain import Grid
 from ppdm_sql.errors import PpdmError
 from ppdm_sql.measuring.domains import constant
+from ppdm_sql.mechanisms.baskets.column import BasketColumn
+from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
+from ppdm_sql.mechanisms.retained.domain_descriptions import describe_point
+from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
+from ppdm_sql.mechanisms.small_domain.column import SmallDomainColumn
 from ppdm_sql.policy import Manifest, PerturbedColumn, ReleasedColumn, RetainedColumn
-from ppdm_sql.policy.basket_column import BasketColumn
-from ppdm_sql.policy.columns import SelfReplacedColumn
-from ppdm_sql.policy.domain_descriptions import describe_point
-from ppdm_sql.policy.noise import NoisyColumn
-from ppdm_sql.policy.small_domains import SmallDomainColumn
 from ppdm_sql.syntax.quoting import quote_name, quote_text
 
 MOST_COUNTS = 6

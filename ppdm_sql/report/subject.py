@@ -9,13 +9,13 @@ from decimal import Decimal
 
 from ppdm_sql.domain.domain import Range, Values
 from ppdm_sql.errors import PolicyError
+from ppdm_sql.mechanisms.baskets.declare import BasketPolicy
+from ppdm_sql.mechanisms.gaussian.column import NoisePolicy
+from ppdm_sql.mechanisms.registry import MECHANISMS
+from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
+from ppdm_sql.mechanisms.self_replaced.declare import OwnPolicy
 from ppdm_sql.policy import ColumnPolicy, Manifest, PerturbedColumn, Policy, ReleasedColumn, RetainedColumn, bind
-from ppdm_sql.policy.columns import SelfReplacedColumn
-from ppdm_sql.policy.mechanisms import MECHANISMS
-from ppdm_sql.policy.mechanisms.own import OwnPolicy
-from ppdm_sql.policy.mechanisms.select_a_size import BasketPolicy
 from ppdm_sql.policy.model import SOURCE
-from ppdm_sql.policy.noise import NoisePolicy
 from ppdm_sql.privacy.channel import channel_of
 
 ROWS = 100_000
@@ -113,7 +113,7 @@ def _guessed(policy: Policy, column: ColumnPolicy) -> Perturbed:
 
 def _words(policy: Policy, column: ColumnPolicy) -> tuple[str, ...]:
     """What the mechanism says of the column as declared, a sentence a line."""
-    lines = MECHANISMS[column.mechanism].explain(policy, column, None)[1:]
+    lines = MECHANISMS[column.mechanism].explain(column, None, policy.shared_levels)[1:]
     return tuple(f"{line.strip()[:1].upper()}{line.strip()[1:]}." for line in lines)
 
 

@@ -11,8 +11,8 @@ from ppdm_sql.auditing.heaping import heaps
 from ppdm_sql.auditing.priors import numbers_of
 from ppdm_sql.domain.domain import Range, Values
 from ppdm_sql.errors import PolicyError, SourceError
+from ppdm_sql.mechanisms.retention import Retention
 from ppdm_sql.policy import ColumnPolicy, bind
-from ppdm_sql.policy.retention import Retention
 
 ROWS = 20_000
 

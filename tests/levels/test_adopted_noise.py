@@ -13,12 +13,12 @@ from scipy.special import ndtr
 
 from ppdm_sql.domain.types import parse_type
 from ppdm_sql.errors import PolicyError, SourceError
-from ppdm_sql.policy.noise import NoisyColumn, mixing
+from ppdm_sql.mechanisms.gaussian.column import NoisyColumn, mixing
+from ppdm_sql.mechanisms.gaussian.publish import NoisedColumns
 from ppdm_sql.publishing.adopted_copies import Copy
 from ppdm_sql.publishing.adopted_noise import AdoptingNoise
 from ppdm_sql.publishing.adopting import ALLOWED
 from ppdm_sql.publishing.chances import of_squares
-from ppdm_sql.publishing.mechanisms.gaussian import NoisedColumns
 from ppdm_sql.publishing.perturber import Rows
 
 KEY = bytes(range(32))

@@ -12,12 +12,12 @@ from ppdm_udfs import position_blocks
 from ppdm_sql.domain.domain import Grid
 from ppdm_sql.domain.types import parse_type
 from ppdm_sql.errors import SourceError
+from ppdm_sql.mechanisms.retained.publish_custom import CustomColumn
+from ppdm_sql.mechanisms.retained.publish_uniform import UniformColumn
 from ppdm_sql.policy import RetainedColumn
 from ppdm_sql.publishing.adopted_copies import Copy
 from ppdm_sql.publishing.adopted_values import AdoptingColumn
 from ppdm_sql.publishing.adopting import ALLOWED
-from ppdm_sql.publishing.mechanisms.custom import CustomColumn
-from ppdm_sql.publishing.mechanisms.uniform import UniformColumn
 from ppdm_sql.publishing.perturber import Rows
 
 KEY = bytes(range(32))

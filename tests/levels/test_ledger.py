@@ -14,7 +14,7 @@ import pytest
 import ppdm_sql
 from ppdm_sql.cli.main import main
 from ppdm_sql.errors import KeyFileError, PolicyError, SourceError, TargetError
-from ppdm_sql.policy.retention import gamma_of_retention
+from ppdm_sql.mechanisms.retention import gamma_of_retention
 from ppdm_sql.publishing.ledger import added_up, ledger_path, read_ledger
 from ppdm_sql.publishing.release import publish
 

@@ -18,8 +18,8 @@ from ppdm_sql.engine.duckdb.embedded import EmbeddedEngine
 from ppdm_sql.errors import QueryError, Unsupported
 from ppdm_sql.measuring import measure as measuring
 from ppdm_sql.measuring.powers import power_sum
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
 from ppdm_sql.policy import bind, load_policy
-from ppdm_sql.policy.columns import RetainedColumn
 from ppdm_sql.syntax.parse import parse
 
 

@@ -132,7 +132,7 @@ def test_parts_are_public_and_keep_the_promise(made):
 
 
 def test_more_is_kept_than_by_uniform_retention_under_the_same_promise(made):
-    from ppdm_sql.policy.mechanisms.small_domain import plain_retention
+    from ppdm_sql.mechanisms.small_domain.declare import plain_retention
 
     with ppdm_sql.connect(made(), read_only=True) as con:
         [column] = [c for c in con.manifest("staff").perturbed if c.name == "code"]

@@ -7,8 +7,8 @@ import pytest
 
 from ppdm_sql.domain.domain import Grid, Range, Values
 from ppdm_sql.errors import PolicyError
+from ppdm_sql.mechanisms.retention import Retention
 from ppdm_sql.policy import ColumnPolicy, bind
-from ppdm_sql.policy.retention import Retention
 
 DAY = 86_400_000_000
 NS_END = (2**63 - 1) // 1000

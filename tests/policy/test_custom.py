@@ -8,8 +8,8 @@ import pytest
 from ppdm_udfs import KernelError, Values, Weighted
 
 from ppdm_sql.errors import PolicyError
+from ppdm_sql.mechanisms.retention import gamma_of_retention
 from ppdm_sql.policy import bind, explain_policy, load_policy
-from ppdm_sql.policy.retention import gamma_of_retention
 
 REPLACE = {"values": [1, 2, 3, 4], "weights": [1, 2, 3, 4]}
 

@@ -5,9 +5,9 @@ import difflib
 import pytest
 
 from ppdm_sql.errors import PolicyError
+from ppdm_sql.mechanisms.retention import Retention
 from ppdm_sql.policy.editing import edit_policy
 from ppdm_sql.policy.load import load_policy
-from ppdm_sql.policy.retention import Retention
 
 GAMMA, PAIR = Retention("gamma", 9.0), Retention("privacy", 0.1, 0.5)
 

@@ -10,8 +10,8 @@ from damaged import with_digest
 
 from ppdm_sql.domain.types import parse_type
 from ppdm_sql.errors import PolicyError, ReleaseError
+from ppdm_sql.mechanisms.gaussian.column import NoisyColumn, declared_matrix
 from ppdm_sql.policy import Manifest, ReleasedColumn, bind, explain_policy, load_policy
-from ppdm_sql.policy.noise import NoisyColumn, declared_matrix
 
 
 def policy(**columns):

@@ -7,8 +7,8 @@ import pytest
 
 from ppdm_sql.domain.domain import Range, Values
 from ppdm_sql.errors import PolicyError, PpdmError
+from ppdm_sql.mechanisms.retention import Retention
 from ppdm_sql.policy import Policy, load_policy
-from ppdm_sql.policy.retention import Retention
 
 AGE = '[columns.age]\nmechanism = "uniform"\n'
 DOMAIN = "domain = { min = 17, max = 90 }\n"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ppdm_sql.errors import PolicyError
-from ppdm_sql.policy.retention import (
+from ppdm_sql.mechanisms.retention import (
     Retention,
     check_breach,
     gamma_for_breach,

@@ -9,8 +9,8 @@ from damaged import with_digest
 
 from ppdm_sql.domain.types import parse_type
 from ppdm_sql.errors import PolicyError, ReleaseError
+from ppdm_sql.mechanisms.baskets.column import BasketColumn, SeedCode
 from ppdm_sql.policy import Manifest, ReleasedColumn, bind, explain_policy, load_policy
-from ppdm_sql.policy.basket_column import BasketColumn, SeedCode
 
 ITEMS = {"values": ["milk", "bread", "it's", "eggs"]}
 WHOLE = {"mechanism": "select_a_size", "domain": ITEMS, "gamma": 19.0, "max_size": 3}

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from ppdm_sql.domain.domain import Range, Values
 from ppdm_sql.errors import PolicyError
+from ppdm_sql.mechanisms.retention import Retention, retention_for_gamma
 from ppdm_sql.policy.load import load_policy
-from ppdm_sql.policy.retention import Retention, retention_for_gamma
 from ppdm_sql.privacy import (
     UniformChannel,
     advise,

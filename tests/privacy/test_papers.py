@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from paper_channels import IS_ZERO, OUTSIDE, PRIOR, mixed, noise, others
 
-from ppdm_sql.policy.retention import retention_for_gamma
+from ppdm_sql.mechanisms.retention import retention_for_gamma
 from ppdm_sql.privacy import (
     MatrixChannel,
     UniformChannel,

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ppdm_sql.errors import PolicyError
-from ppdm_sql.policy.retention import gamma_for_breach, retention_for_gamma
+from ppdm_sql.mechanisms.retention import gamma_for_breach, retention_for_gamma
 from ppdm_sql.privacy import partitioning
 from ppdm_sql.privacy.partitioning import balance, merge, partition, protected_values, rearrange, total_bound
 

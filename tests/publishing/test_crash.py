@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 from ppdm_sql.errors import TargetError
+from ppdm_sql.mechanisms.retained import publish_uniform as uniform
 from ppdm_sql.publishing import publish
 from ppdm_sql.publishing.ledger import read_ledger
-from ppdm_sql.publishing.mechanisms import uniform
 from ppdm_sql.publishing.pipeline import run
 from ppdm_sql.publishing.safe_read import guarded
 from ppdm_sql.publishing.writing import writing

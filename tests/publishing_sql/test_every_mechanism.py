@@ -8,8 +8,8 @@ import pytest
 
 import ppdm_sql
 from ppdm_sql.errors import PolicyError, QueryError
+from ppdm_sql.mechanisms.registry import MECHANISMS
 from ppdm_sql.policy import load_policy
-from ppdm_sql.policy.mechanisms import MECHANISMS
 from ppdm_sql.publishing_sql.statements import publishing_statement
 
 ROWS = 400

@@ -16,7 +16,7 @@ from ppdm_sql.domain.types import parse_type
 from ppdm_sql.engine.duckdb.embedded import EmbeddedEngine
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.measuring.domains import constant, point
-from ppdm_sql.policy.columns import RetainedColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
 from ppdm_sql.policy.manifest import Manifest, ReleasedColumn
 from ppdm_sql.query.plan.plan import Plan, make_plan
 from ppdm_sql.query.plan.planned_axis import JointAxis

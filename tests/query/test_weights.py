@@ -15,7 +15,7 @@ from ppdm_sql.channels.axis import Axis
 from ppdm_sql.channels.cells import EXACT_AXIS, EXACT_CELLS, Cell
 from ppdm_sql.domain.domain import Grid
 from ppdm_sql.domain.types import parse_type
-from ppdm_sql.policy.columns import RetainedColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.query.plan.formula import FALSE, TRUE, All, Atom, Formula, Some, simplify, target_tensor
 from ppdm_sql.query.plan.plan import Plan, PlannedProduct, PlannedTotal

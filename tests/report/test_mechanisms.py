@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from ppdm_sql.itemsets import lowest_discoverable
+from ppdm_sql.mechanisms.small_domain.declare import plain_retention
 from ppdm_sql.policy import load_policy
-from ppdm_sql.policy.mechanisms.small_domain import plain_retention
 from ppdm_sql.privacy.accuracy import own_count_error
 from ppdm_sql.privacy.statements import percent
 from ppdm_sql.publishing import publish

@@ -13,7 +13,7 @@ from ppdm_sql.domain.domain import Grid, Scalar, Values
 from ppdm_sql.errors import QueryError
 from ppdm_sql.itemsets.patterns import Baskets, Integers, pattern_counts
 from ppdm_sql.itemsets.supports import Supports
-from ppdm_sql.policy.basket_column import BasketColumn
+from ppdm_sql.mechanisms.baskets.column import BasketColumn
 from ppdm_sql.syntax.quoting import quote_name
 
 ROWS = 65_536

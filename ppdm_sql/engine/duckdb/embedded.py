@@ -19,8 +19,8 @@ from ppdm_sql.measuring.intervals import Row
 from ppdm_sql.measuring.joint import measure_joint
 from ppdm_sql.measuring.measure import Asked, Expressions, measure
 from ppdm_sql.measuring.noisy import measure_noisy
-from ppdm_sql.policy.columns import RetainedColumn
-from ppdm_sql.policy.noise import NoisyColumn
+from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
 from ppdm_sql.syntax.quoting import quote_name
 
 NO_NUMBER = re.compile(r"Conversion Error: Unimplemented type for cast \((.+) -> DOUBLE\)")

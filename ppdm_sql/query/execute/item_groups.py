@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine.base import Engine
 from ppdm_sql.errors import Unsupported
-from ppdm_sql.policy.basket_column import BasketColumn
+from ppdm_sql.mechanisms.baskets.column import BasketColumn
 from ppdm_sql.query.plan.plan import Plan
 from ppdm_sql.query.plan.planned_axis import BasketAxis
 from ppdm_sql.query.sql.basket_weights import item_masks

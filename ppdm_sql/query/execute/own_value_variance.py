@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ppdm_sql.errors import Unsupported
-from ppdm_sql.policy.columns import SelfReplacedColumn
+from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
 from ppdm_sql.query.plan.planned_axis import PlannedAxis
 from ppdm_sql.query.sql.domain_groups import Branch
 from ppdm_sql.reconstruct import adjoint, invert, invert_adjoint

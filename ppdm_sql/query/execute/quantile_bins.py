@@ -12,8 +12,8 @@ from sqlglot import exp
 from ppdm_sql.channels.cells import Cells
 from ppdm_sql.channels.joint import JointCells
 from ppdm_sql.engine.base import Engine
-from ppdm_sql.policy.columns import RetainedColumn
-from ppdm_sql.policy.noise import NoisyColumn
+from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
 from ppdm_sql.query.sql.lookup import grid_place
 
 BINS = 4_096

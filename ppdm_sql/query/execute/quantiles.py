@@ -19,7 +19,8 @@ from sqlglot import exp
 from ppdm_sql.domain.domain import Grid
 from ppdm_sql.engine.base import Engine
 from ppdm_sql.errors import Unsupported
-from ppdm_sql.policy.columns import RetainedColumn, SelfReplacedColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
+from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
 from ppdm_sql.query.execute.domain_groups import numbered_cells
 from ppdm_sql.query.execute.group_tensors import Scanned
 from ppdm_sql.query.execute.quantile_bins import Binned, Bins

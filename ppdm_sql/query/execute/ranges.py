@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from ppdm_sql.engine.base import Engine
 from ppdm_sql.errors import Unsupported
-from ppdm_sql.policy.noise import NoisyColumn
+from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
 from ppdm_sql.query.plan.formula import target_tensor
 from ppdm_sql.query.plan.plan import Plan
 from ppdm_sql.query.plan.planned_axis import PlannedAxis

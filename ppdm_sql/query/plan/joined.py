@@ -8,9 +8,10 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from ppdm_sql.policy.columns import RetainedColumn, SelfReplacedColumn
+from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
+from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
 from ppdm_sql.policy.manifest import Manifest
-from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.query.plan.parts import Part, partitioned
 from ppdm_sql.query.plan.plan import Measuring, Plan, make_plan
 from ppdm_sql.query.understand.correlated import qualified

@@ -26,8 +26,8 @@ from sqlglot import exp
 
 from ppdm_sql.channels.cells import ExactColumn
 from ppdm_sql.domain.domain import Values
-from ppdm_sql.policy.columns import RetainedColumn
-from ppdm_sql.policy.noise import NoisyColumn
+from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
 from ppdm_sql.query.plan.plan import Measuring, Plan, make_plan
 from ppdm_sql.query.understand.aggregates import native_name
 from ppdm_sql.query.understand.pieces import put_together

@@ -12,9 +12,10 @@ from ppdm_sql.channels.axis import Axis
 from ppdm_sql.channels.cells import EXACT_AXIS, EXACT_CELLS, Cell, Cells, column_axis
 from ppdm_sql.channels.joint import JointCells
 from ppdm_sql.errors import Unsupported
-from ppdm_sql.policy.basket_column import BasketColumn
-from ppdm_sql.policy.columns import RetainedColumn, SelfReplacedColumn
-from ppdm_sql.policy.noise import NoisyColumn
+from ppdm_sql.mechanisms.baskets.column import BasketColumn
+from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
+from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
 from ppdm_sql.query.plan.formula import FALSE, TRUE, All, Atom, Formula, Some, axes_of, simplify
 from ppdm_sql.query.plan.planned_axis import BasketAxis, JointAxis, PlannedAxis
 from ppdm_sql.query.understand.memberships import asked_item

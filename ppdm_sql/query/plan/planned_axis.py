@@ -10,9 +10,9 @@ from sqlglot import exp
 from ppdm_sql.channels.axis import Axis
 from ppdm_sql.channels.cells import Cell, Runs
 from ppdm_sql.channels.joint import JointCells
-from ppdm_sql.policy.basket_column import BasketColumn
-from ppdm_sql.policy.columns import RetainedColumn
-from ppdm_sql.policy.noise import NoisyColumn
+from ppdm_sql.mechanisms.baskets.column import BasketColumn
+from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
 from ppdm_sql.query.understand.scan import conjunction, disjunction
 from ppdm_sql.syntax.parentheses import grouped
 

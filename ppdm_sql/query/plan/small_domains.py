@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from ppdm_sql.policy.columns import RetainedColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
+from ppdm_sql.mechanisms.small_domain.column import SmallDomainColumn
 from ppdm_sql.policy.manifest import Manifest, ReleasedColumn
-from ppdm_sql.policy.small_domains import SmallDomainColumn
 from ppdm_sql.query.plan.parts import Part, partitioned
 from ppdm_sql.query.plan.plan import Measuring, Plan
 from ppdm_sql.query.understand.query import Query

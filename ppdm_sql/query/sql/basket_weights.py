@@ -14,7 +14,7 @@ import sqlglot
 from sqlglot import exp
 
 from ppdm_sql.errors import Unsupported
-from ppdm_sql.policy.basket_column import BasketColumn
+from ppdm_sql.mechanisms.baskets.column import BasketColumn
 from ppdm_sql.query.plan.planned_axis import BasketAxis
 from ppdm_sql.query.understand.memberships import column_of, membership
 from ppdm_sql.query.understand.scan import number, product, total, typed

@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlglot import exp, parse_one
 
 from ppdm_sql.errors import Unsupported
-from ppdm_sql.policy.basket_column import BasketColumn
+from ppdm_sql.mechanisms.baskets.column import BasketColumn
 from ppdm_sql.query.plan.plan import Plan
 from ppdm_sql.query.plan.planned_axis import BasketAxis
 from ppdm_sql.query.sql.basket_weights import by_size, inverse_contrasts, rhos, seed_value

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from ppdm_sql.domain.domain import Grid, Scalar
 from ppdm_sql.errors import Unsupported
-from ppdm_sql.policy.columns import RetainedColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
 from ppdm_sql.query.understand.scan import number, typed
 from ppdm_sql.syntax.parentheses import grouped
 

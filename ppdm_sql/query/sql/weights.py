@@ -15,7 +15,7 @@ import numpy as np
 from sqlglot import exp
 
 from ppdm_sql.errors import Unsupported
-from ppdm_sql.policy.columns import RetainedColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
 from ppdm_sql.query.plan.formula import (
     FALSE,
     TRUE,

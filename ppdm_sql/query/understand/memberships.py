@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ppdm_sql.domain.domain import Scalar
-from ppdm_sql.policy.basket_column import BasketColumn
+from ppdm_sql.mechanisms.baskets.column import BasketColumn
 from ppdm_sql.syntax.parentheses import bare
 
 ONE = ("list_contains", "list_has", "array_has", "array_contains", "contains", "ppdm_has")

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from ppdm_sql.policy.noise import NoisyColumn
+from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
 from ppdm_sql.query.understand.query import Query, QueryAxis
 from ppdm_sql.syntax.refuse import refuse
 

@@ -9,10 +9,11 @@ from typing import Any, TypeAlias
 
 from sqlglot import exp
 
-from ppdm_sql.policy.basket_column import BasketColumn
-from ppdm_sql.policy.columns import PerturbedColumn, RetainedColumn
+from ppdm_sql.mechanisms.base import PerturbedColumn
+from ppdm_sql.mechanisms.baskets.column import BasketColumn
+from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
 from ppdm_sql.policy.manifest import Manifest, ReleasedColumn
-from ppdm_sql.policy.noise import NoisyColumn
 from ppdm_sql.query.understand.noise import Powers
 from ppdm_sql.query.understand.settings import Settings
 from ppdm_sql.syntax.parentheses import bare, settled

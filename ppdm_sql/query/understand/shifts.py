@@ -10,8 +10,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from ppdm_sql.domain.domain import Grid
-from ppdm_sql.policy.columns import RetainedColumn, SelfReplacedColumn
-from ppdm_sql.policy.noise import NoisyColumn
+from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
+from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
 from ppdm_sql.query.understand.query import Query
 from ppdm_sql.query.understand.scan import number, typed
 from ppdm_sql.syntax.parentheses import bare, grouped

@@ -12,9 +12,11 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from ppdm_sql.policy.basket_column import BasketColumn
-from ppdm_sql.policy.columns import PerturbedColumn, RetainedColumn, SelfReplacedColumn
-from ppdm_sql.policy.noise import NoisyColumn
+from ppdm_sql.mechanisms.base import PerturbedColumn
+from ppdm_sql.mechanisms.baskets.column import BasketColumn
+from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
+from ppdm_sql.mechanisms.retained.column import RetainedColumn
+from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
 from ppdm_sql.query.understand.memberships import asked, column_of, constant, is_item, membership
 from ppdm_sql.query.understand.names import CORRELATED
 from ppdm_sql.query.understand.query import Condition, Junction, Label, Query, QueryAxis, Test, Value, own_columns

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from ppdm_sql.policy.noise import NoisyColumn
+from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
 from ppdm_sql.query.understand.noise import Variable, times
 from ppdm_sql.query.understand.query import Condition, Junction, Product, Query, Total, Value
 from ppdm_sql.query.understand.scan import typed

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from ppdm_sql.domain.types import INTEGERS, SqlType
-from ppdm_sql.policy.columns import PerturbedColumn
+from ppdm_sql.mechanisms.base import PerturbedColumn
 from ppdm_sql.policy.manifest import ReleasedColumn
 from ppdm_sql.query.understand.query import Visible
 from ppdm_sql.query.understand.relation import Relation, named_column

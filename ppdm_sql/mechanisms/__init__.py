@@ -1,0 +1,9 @@
+"""The mechanisms, a folder each: from the words of a policy to what is asked of a release.
+
+`base.py` is the contract, `registry.py` the table of names. A folder has a module for each thing that its
+mechanisms can do, which is loaded when it is first asked for:
+
+- `declare`: the keys in a policy, the SQL types, the part of the manifest, the words in `explain`;
+- `publish`: what perturbs batch after batch;
+- `column`: what is public of a released column.
+"""

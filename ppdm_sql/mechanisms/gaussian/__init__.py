@@ -1,0 +1,1 @@
+"""Normal noise along keyed paths, rounded to a step."""

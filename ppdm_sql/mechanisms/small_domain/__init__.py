@@ -1,0 +1,1 @@
+"""The table in parts of few values each, more of which are kept."""
