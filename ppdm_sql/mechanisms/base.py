@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -74,6 +74,18 @@ class Description:
     epsilon: float | None = None
     nulls: str | None = None
     outside: str | None = None
+
+
+@dataclass(frozen=True)
+class RowCheck:
+    """What shows that stored rows were not made by a mechanism.
+
+    `problem` gives SQL that is true of a value that it never makes, None where it makes any; `lacks` says of a column,
+    of rows that have a value, of all rows and of different values among them whether so few are no accident.
+    """
+
+    problem: Callable[[Any], str | None]
+    lacks: Callable[[Any, int, int, int], bool] = lambda column, known, rows, different: False
 
 
 class Mechanism(ABC):

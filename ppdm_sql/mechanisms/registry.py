@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from ppdm_sql.mechanisms.base import ColumnPolicy, Mechanism, PerturbedColumn
@@ -26,6 +27,11 @@ def capability(mechanism: str, name: str) -> Any:
     """What a mechanism can do of one kind: the entry under its name in the table `MECHANISMS` of a module."""
     module = import_module(f"ppdm_sql.mechanisms.{FOLDERS[mechanism]}.{name}")
     return module.MECHANISMS[mechanism]
+
+
+def has(mechanism: str, name: str) -> bool:
+    """Whether a mechanism can do a thing of one kind at all."""
+    return find_spec(f"ppdm_sql.mechanisms.{FOLDERS[mechanism]}.{name}") is not None
 
 
 class _Declared(Mapping[str, Mechanism]):

@@ -20,7 +20,7 @@ from ppdm_sql.privacy.statements import LIKELY, UNLIKELY, percent, statements
 from ppdm_sql.privacy.subsets import safe_relative_prior, seen_posterior
 from ppdm_sql.report import charts
 from ppdm_sql.report.figures import Figure
-from ppdm_sql.report.mechanisms import told
+from ppdm_sql.report.section import section_of
 from ppdm_sql.report.subject import Perturbed
 from ppdm_sql.report.words import amount, chance, count
 
@@ -78,7 +78,7 @@ def column_page(column: Perturbed, rows: int) -> ColumnPage:
 def _other_page(column: Perturbed, rows: int) -> ColumnPage:
     """Another mechanism: its own words, what is known of its values' chances, and what its gamma promises."""
     kept, words, gamma = "", list(column.words), column.gamma
-    more = told(column.bound, rows)
+    more = section_of(column.bound, rows)
     if column.bound is not None:
         said = MECHANISMS[column.mechanism].describe(column.bound)
         kept = said.kept

@@ -7,23 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ppdm_sql.auditing.tables import SCANNED, Original
-from ppdm_sql.auditing.views import whole_domain
 from ppdm_sql.connection.connection import Connection
-from ppdm_sql.domain.domain import Grid
 from ppdm_sql.errors import PpdmError
 from ppdm_sql.measuring.domains import constant
 from ppdm_sql.mechanisms.baskets.column import BasketColumn
 from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
-from ppdm_sql.mechanisms.retained.domain_descriptions import describe_point
-from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
-from ppdm_sql.mechanisms.small_domain.column import SmallDomainColumn
-from ppdm_sql.policy import Manifest, PerturbedColumn, ReleasedColumn, RetainedColumn
-from ppdm_sql.syntax.quoting import quote_name, quote_text
+from ppdm_sql.policy import Manifest, ReleasedColumn, RetainedColumn
+from ppdm_sql.report.questions import braced, question_on
+from ppdm_sql.syntax.quoting import quote_name
 
 MOST_COUNTS = 6
 MOST_MEANS = 3
 MOST_GROUPS = 4
-_LITERALS = {"date": "DATE", "timestamp": "TIMESTAMP"}
 
 
 @dataclass(frozen=True)
@@ -91,7 +86,7 @@ def _type(column: ReleasedColumn) -> str:
 def questions(original: Original, manifest: Manifest) -> Iterator[Question]:
     """Counts by one column each, means, counts by two and three columns, and by a group of an exact column."""
     bounds = [c for c in manifest.perturbed if isinstance(c, RetainedColumn) and c.domain.size > 1]
-    conditions = [found for c in manifest.perturbed if (found := _condition_on(original, c)) is not None]
+    conditions = [found for c in manifest.perturbed if (found := question_on(original, c)) is not None]
     for words, sql in conditions[:MOST_COUNTS]:
         yield _count([(words, sql)])
     noisy = [c for c in manifest.perturbed if isinstance(c, NoisyColumn)]
@@ -99,7 +94,7 @@ def questions(original: Original, manifest: Manifest) -> Iterator[Question]:
     for bound in [*noisy, *numeric][:MOST_MEANS]:
         name = bound.name
         yield Question(
-            f"the mean of {name}", f"SELECT avg({_braced(quote_name(name))}) AS n FROM {{table}}", count=False
+            f"the mean of {name}", f"SELECT avg({braced(quote_name(name))}) AS n FROM {{table}}", count=False
         )
     for together in (2, 3):
         if len(conditions) >= together:
@@ -116,52 +111,6 @@ def _count(conditions: Sequence[tuple[str, str]]) -> Question:
     )
 
 
-def _condition_on(original: Original, column: PerturbedColumn) -> tuple[str, str] | None:
-    """What a count asks of a column, by its mechanism; None where nothing can be asked of it."""
-    if isinstance(column, SelfReplacedColumn):
-        return _commonest(original, column)
-    if isinstance(column, SmallDomainColumn):
-        column = whole_domain(column)
-    if isinstance(column, RetainedColumn):
-        return _condition(column) if column.domain.size > 1 else None
-    name = _braced(quote_name(column.name))
-    if isinstance(column, NoisyColumn):
-        return f"{column.name} above {column.centre:g}", f"{name} > {column.centre:g}"
-    if isinstance(column, BasketColumn) and not column.cut:  # answers are of baskets as they were cut
-        item = column.item(0)
-        return f"{item} in {column.name}", f"list_contains({name}, {_braced(constant(item))})"
-    return None
-
-
-def _commonest(original: Original, column: SelfReplacedColumn) -> tuple[str, str] | None:
-    """The value that most rows have: no other is less of a secret."""
-    select = f"CAST({quote_name(original.name(column.name))} AS {column.type.name}) AS v"
-    found = original.ask(
-        select, f"SELECT v FROM {SCANNED} WHERE v IS NOT NULL GROUP BY v ORDER BY count(*) DESC, v LIMIT 1"
-    )
-    if not found or isinstance(found[0][0], bool):
-        return (column.name, _braced(quote_name(column.name))) if found else None
-    value, name = found[0][0], _braced(quote_name(column.name))
-    literal = f"CAST({quote_text(str(value))} AS {column.type.name})"
-    return f"{column.name} {value}", f"{name} = {_braced(literal)}"
-
-
-def _condition(bound: RetainedColumn) -> tuple[str, str]:
-    """The middle half of a range; the first value of a list."""
-    name, domain = _braced(quote_name(bound.name)), bound.domain
-    if isinstance(domain, Grid):
-        first = domain.size // 4
-        places = (first, first + (domain.size + 1) // 2 - 1)
-        low, high = (describe_point(bound, domain.low + place * domain.step) for place in places)
-        literal = _LITERALS.get(bound.type.family)
-        ends = [f"{literal} '{end}'" if literal else end for end in (low, high)]
-        return f"{bound.name} from {low} to {high}", f"{name} BETWEEN {ends[0]} AND {ends[1]}"
-    value = domain.values[0]
-    if isinstance(value, bool):
-        return f"{bound.name} {'true' if value else 'false'}", name if value else f"NOT {name}"
-    return f"{bound.name} {value}", f"{name} = {_braced(constant(value))}"
-
-
 def _groups(original: Original, manifest: Manifest) -> Iterator[tuple[str, str]]:
     """The commonest groups of the exact text column with the fewest groups."""
     best: list[tuple[str, str]] = []
@@ -174,11 +123,6 @@ def _groups(original: Original, manifest: Manifest) -> Iterator[tuple[str, str]]
             select, f"SELECT v FROM {SCANNED} WHERE v IS NOT NULL GROUP BY v ORDER BY count(*) DESC, v LIMIT 9"
         )
         if 2 <= len(rows) <= 8 and (not best or len(rows) < len(best)):
-            name = _braced(quote_name(column.name))
-            best = [(f"{column.name} {value}", f"{name} = {_braced(constant(value))}") for (value,) in rows]
+            name = braced(quote_name(column.name))
+            best = [(f"{column.name} {value}", f"{name} = {braced(constant(value))}") for (value,) in rows]
     yield from best[:MOST_GROUPS]
-
-
-def _braced(sql: str) -> str:
-    """Names and values may hold braces, which `{table}` must not be taken for."""
-    return sql.replace("{", "{{").replace("}", "}}")

@@ -17,7 +17,7 @@ from ppdm_sql.policy import load_policy
 from ppdm_sql.privacy.accuracy import own_count_error
 from ppdm_sql.privacy.statements import percent
 from ppdm_sql.publishing import publish
-from ppdm_sql.report.mechanisms import told
+from ppdm_sql.report.section import section_of
 from ppdm_sql.report.writing import report
 
 ROWS = 8_000
@@ -181,11 +181,11 @@ def test_awkward_sizes(manifest):
 
     from ppdm_sql.policy import bind
 
-    assert told(replace(bound(manifest, "job"), retain=1.0), 1).transition
+    assert section_of(replace(bound(manifest, "job"), retain=1.0), 1).transition
     large = policy()["columns"]["basket"] | {"max_size": 60, "domain": {"min": 1, "max": 100}}
     column = load_policy({"table": "t", "columns": {"basket": large}}).columns[0]
     for rows in (1, 1_000_000):
-        assert told(bind(column, "INTEGER[]"), rows).transition
+        assert section_of(bind(column, "INTEGER[]"), rows).transition
 
 
 @pytest.mark.skipif(browser.PROGRAM is None, reason="no Chromium here")
