@@ -17,6 +17,7 @@ from ppdm_sql.cli.query import ask
 from ppdm_sql.cli.release import describe, open_release
 from ppdm_sql.connection.connection import Connection
 from ppdm_sql.errors import PpdmError, QueryError
+from ppdm_sql.syntax.dialects import ANALYST
 
 PROMPT = "ppdm> "
 MORE = "  ..> "
@@ -135,7 +136,7 @@ def complete_statements(text: str) -> tuple[list[str], str]:
     (['SELECT 1'], " SELECT ';'")
     """
     try:
-        tokens = sqlglot.tokenize(text, dialect="duckdb")
+        tokens = sqlglot.tokenize(text, dialect=ANALYST)
     except SqlglotError:  # within a string or a comment
         return [], text
     found, last = [], 0
@@ -150,7 +151,7 @@ def complete_statements(text: str) -> tuple[list[str], str]:
 def _says_something(text: str) -> bool:
     """Whether more than blanks and comments is left."""
     try:
-        return bool(sqlglot.tokenize(text, dialect="duckdb"))
+        return bool(sqlglot.tokenize(text, dialect=ANALYST))
     except SqlglotError:
         return True
 

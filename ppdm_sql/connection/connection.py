@@ -38,6 +38,7 @@ from ppdm_sql.query.plan.varying import varying
 from ppdm_sql.query.session import Session
 from ppdm_sql.query.statement import Statement, understand
 from ppdm_sql.query.statement_text import setting_of, without_end, words_of
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.parse import Parameters
 from ppdm_sql.syntax.quoting import quote_name, quote_text
 
@@ -161,7 +162,7 @@ class Connection(Results, Released):
 
         return self._within_limits(work)
 
-    def compile(self, query: str, dialect: str = "duckdb", parameters: Parameters = None) -> str:
+    def compile(self, query: str, dialect: str = ANALYST, parameters: Parameters = None) -> str:
         """The answer to a query on a release as one statement of SQL, for an engine that holds the release's rows."""
 
         def work() -> str:
@@ -318,8 +319,8 @@ class Connection(Results, Released):
 
     def _store_answer(self, view: CreateReconstructed, parameters: Parameters) -> None:
         """Store an answer as plain SQL; the comment tells us, when we read the view, that it is one."""
-        answer = compile_statement(EmbeddedEngine(self._con), self._session, view.query, parameters, "duckdb")
-        if self._session.catalog(self._con).release(exp.to_table(view.name, dialect="duckdb")) is not None:
+        answer = compile_statement(EmbeddedEngine(self._con), self._session, view.query, parameters, ANALYST)
+        if self._session.catalog(self._con).release(exp.to_table(view.name, dialect=ANALYST)) is not None:
             raise QueryError(
                 f"{view.name} is the release itself: here it would go on to mean the perturbed rows, and the answer "
                 "elsewhere. Name the view otherwise."

@@ -23,6 +23,7 @@ from ppdm_sql.errors import Locked, QueryError, ReleaseError
 from ppdm_sql.query.release_references import FILE_ENDINGS, READERS, file_name
 from ppdm_sql.query.statement_text import STATEMENTS, Word, read, statement_inside, words_of
 from ppdm_sql.release.stored import MANIFEST_MACRO
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.long_lists import take_out
 from ppdm_sql.syntax.quoting import quote_text
 from ppdm_sql.syntax.written_out import columns_written_out, tables_written_out, terms_written_out
@@ -289,7 +290,7 @@ def _check_inside(tree: exp.Expr, catalog: Catalog) -> None:
             "are written with an argument more than once. Nest fewer of them."
         )
     for kind in tree.find_all(exp.DataType):
-        if "variant" in kind.sql(dialect="duckdb").casefold():
+        if "variant" in kind.sql(dialect=ANALYST).casefold():
             raise Locked("this connection is locked: nothing is made a VARIANT.")
     for table in tree.find_all(exp.Table):
         _check_table(table, catalog)

@@ -18,6 +18,7 @@ from ppdm_sql.itemsets.supports import Supports
 from ppdm_sql.mechanisms.baskets.column import BasketColumn
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.query.session import Session
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.quoting import quote_name
 
 Result = TypeVar("Result")
@@ -48,7 +49,7 @@ class Released:
     def rows_of(self, table: str) -> str:
         """The name of the rows of a released table in the database itself, in SQL."""
         named = self._session.located(self._con, _named(table))
-        return named.sql(dialect="duckdb", identify=True)
+        return named.sql(dialect=ANALYST, identify=True)
 
     def supports(self, table: str, column: str, itemsets: Sequence[Sequence[Any]]) -> Supports:
         """How many baskets hold each of some itemsets of one length: estimates, errors, covariances; in one scan."""
@@ -73,7 +74,7 @@ def name_in_sql(table: str) -> str:
 
 def _named(table: str) -> exp.Table:
     try:
-        named = exp.to_table(table, dialect="duckdb")
+        named = exp.to_table(table, dialect=ANALYST)
     except SqlglotError:
         named = None
     if not isinstance(named, exp.Table) or not named.name:

@@ -14,6 +14,7 @@ from ppdm_sql.errors import Unsupported
 from ppdm_sql.measuring.domains import point
 from ppdm_sql.measuring.intervals import Run, compared_constants, cuts
 from ppdm_sql.mechanisms.retained.column import RetainedColumn
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.quoting import quote_name
 
 TRUTH = (False, True, None)
@@ -29,7 +30,7 @@ def measure_bins(
     for term, found in zip(terms, constants, strict=True):
         if found is None:
             raise Unsupported(
-                f"Unsupported: {term.sql(dialect='duckdb')}: a quantile of {column.name}, whose domain has "
+                f"Unsupported: {term.sql(dialect=ANALYST)}: a quantile of {column.name}, whose domain has "
                 f"{grid.size:,} values, is found under comparisons of it with constants only. Write it as a range "
                 "(BETWEEN, <, >=)."
             )
@@ -41,7 +42,7 @@ def measure_bins(
     if column.nulls != "error":
         shown += f" UNION ALL SELECT {grid.size}, NULL"
     truths = "".join(
-        f", COALESCE(CAST(({term.sql(dialect='duckdb')}) AS UTINYINT), 2) AS t{i}" for i, term in enumerate(terms)
+        f", COALESCE(CAST(({term.sql(dialect=ANALYST)}) AS UTINYINT), 2) AS t{i}" for i, term in enumerate(terms)
     )
     told = table(f"SELECT i{truths} FROM ({shown}) ORDER BY i")
     truth = list(zip(*(told.column(f"t{i}").to_pylist() for i in range(len(terms))), strict=True))

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from ppdm_sql.domain.step import microseconds
 from ppdm_sql.mechanisms.retained.column import RetainedColumn
+from ppdm_sql.syntax.dialects import ANALYST
 
 MAX_DIGITS = 15
 """Decimal digits that a DOUBLE keeps apart; a longer constant is left to the engine."""
@@ -73,4 +74,4 @@ def _text(value: exp.Expr, types: tuple[str, ...]) -> str | None:
 
 def _is_cast(value: exp.Expr, type_name: str) -> bool:
     node = value.unnest()
-    return type(node) is exp.Cast and node.to.sql(dialect="duckdb") == type_name
+    return type(node) is exp.Cast and node.to.sql(dialect=ANALYST) == type_name

@@ -17,6 +17,7 @@ from ppdm_sql.domain.domain import Grid
 from ppdm_sql.measuring.constants import grid_units
 from ppdm_sql.measuring.domains import point
 from ppdm_sql.mechanisms.retained.column import RetainedColumn
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.long_lists import constants_of
 from ppdm_sql.syntax.quoting import quote_name
 
@@ -68,7 +69,7 @@ def cuts(run: Run, column: RetainedColumn, constants: Sequence[exp.Expr]) -> lis
     """The grid places where a comparison with one of the constants may change: sorted, 0 and the size included."""
     grid = column.domain
     assert isinstance(grid, Grid)
-    known = {value.sql(dialect="duckdb"): grid_units(value, column) for value in constants}
+    known = {value.sql(dialect=ANALYST): grid_units(value, column) for value in constants}
     searched = [text for text, units in known.items() if units is None]
     tests = [f"{quote_name(column.name)} {sign} ({text})" for text in searched for sign in (">=", ">")]
     found = set(_search(run, column, tests))

@@ -15,6 +15,7 @@ from ppdm_sql.domain.domain import Grid
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.measuring.domains import constant, places, point
 from ppdm_sql.mechanisms.retained.column import RetainedColumn
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.quoting import quote_name
 
 MAX_PAIRS = 2**24
@@ -36,8 +37,8 @@ def measure_joint(
     """The cells of two columns under terms that may span both."""
     sizes = [positions(column) for column in columns]
     _check(columns, sizes, [*terms, *values])
-    truths = [f"COALESCE(CAST(({t.sql(dialect='duckdb')}) AS BIGINT), 2) * {3**i}" for i, t in enumerate(terms)]
-    numbers = "".join(f", COALESCE({v.sql(dialect='duckdb')}, 0e0) AS ppdm_v{i}" for i, v in enumerate(values))
+    truths = [f"COALESCE(CAST(({t.sql(dialect=ANALYST)}) AS BIGINT), 2) * {3**i}" for i, t in enumerate(terms)]
+    numbers = "".join(f", COALESCE({v.sql(dialect=ANALYST)}, 0e0) AS ppdm_v{i}" for i, v in enumerate(values))
     code = f"CAST({' + '.join(truths) or '0'} AS BIGINT) AS code"
     both = ", ".join(f"({_values(column, number)})" for number, column in enumerate(columns))
     pairs = f"SELECT i0, i1, fixed0, fixed1, w0, w1, {code}{numbers} FROM {both}"
@@ -75,7 +76,7 @@ def _check(columns: Sequence[RetainedColumn], sizes: Sequence[int], asked: Seque
     if sizes[0] * sizes[1] > MAX_PAIRS:
         spanning = next((e for e in asked if len({c.name for c in e.find_all(exp.Column)}) > 1), asked[0])
         raise Unsupported(
-            f"Unsupported: {spanning.sql(dialect='duckdb')}: {names} together have {sizes[0] * sizes[1]:,} pairs of "
+            f"Unsupported: {spanning.sql(dialect=ANALYST)}: {names} together have {sizes[0] * sizes[1]:,} pairs of "
             f"values, and an expression of two perturbed columns is evaluated on at most {MAX_PAIRS:,}. "
             "Compare each with constants."
         )

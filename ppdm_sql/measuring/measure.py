@@ -23,6 +23,7 @@ from ppdm_sql.measuring.intervals import Run, compared_constants, cuts
 from ppdm_sql.measuring.powers import degree, power_sum
 from ppdm_sql.mechanisms.retained.column import RetainedColumn
 from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.quoting import quote_name
 
 SMALL = 4096
@@ -91,7 +92,7 @@ def _labelled(run: Run, table: Callable[[str], pa.Table], asked: Asked) -> Cells
     )
     if result.num_rows > MAX_LABELS:
         raise Unsupported(
-            f"Unsupported: {labels[0].sql(dialect='duckdb')}: the domain of {column.name} falls into more "
+            f"Unsupported: {labels[0].sql(dialect=ANALYST)}: the domain of {column.name} falls into more "
             f"than {MAX_LABELS:,} groups. Use a coarser expression."
         )
     names = ["ppdm_truth", "ppdm_weight", "ppdm_fixed", *(f"ppdm_v{i}" for i in range(len(values)))]
@@ -120,7 +121,7 @@ class _Points:
 def _points(run: Run, asked: Asked) -> _Points:
     column, terms, values, labels = asked
     name = quote_name(column.name)
-    numbers = tuple(f"COALESCE({value.sql(dialect='duckdb')}, 0e0)" for value in values)
+    numbers = tuple(f"COALESCE({value.sql(dialect=ANALYST)}, 0e0)" for value in values)
     grid = column.domain
     if isinstance(column, SelfReplacedColumn):
         known = f"FROM {column.source} WHERE {name} IS NOT NULL"
@@ -141,7 +142,7 @@ def _points(run: Run, asked: Asked) -> _Points:
         odd = [told for told, c in zip((*terms, *labels), constants, strict=True) if c is None]
         odd += [v for v, power in zip(values, powers, strict=True) if power is None] + [*labels, *terms]
         raise Unsupported(
-            f"Unsupported: {odd[0].sql(dialect='duckdb')}: the domain of {column.name} has {grid.size:,} values, and "
+            f"Unsupported: {odd[0].sql(dialect=ANALYST)}: the domain of {column.name} has {grid.size:,} values, and "
             f"an expression other than a comparison with constants is evaluated on at most {MAX_ENUMERATED:,}. "
             "Write it as a range (BETWEEN, <, >=)."
         )
@@ -173,9 +174,9 @@ def _cells_statement(axis: int, asked: Asked, points: _Points, width: int) -> st
         relation += f" UNION ALL BY NAME {null} {weight!r} AS ppdm_w, FALSE AS ppdm_fixed"
     elif column.nulls == "keep":
         relation += f" UNION ALL BY NAME {null} 0 AS ppdm_w, TRUE AS ppdm_fixed"
-    truths = ", ".join(f"COALESCE(CAST(({term.sql(dialect='duckdb')}) AS UTINYINT), 2)" for term in terms)
+    truths = ", ".join(f"COALESCE(CAST(({term.sql(dialect=ANALYST)}) AS UTINYINT), 2)" for term in terms)
     numbers = [f"ppdm_w * {number}" for number in points.numbers] + ["0e0"] * (width - len(points.numbers))
     inner = "".join(f", {number} AS ppdm_v{i}" for i, number in enumerate(numbers))
-    inner += "".join(f", ({label.sql(dialect='duckdb')}) AS ppdm_l{i}" for i, label in enumerate(labels))
+    inner += "".join(f", ({label.sql(dialect=ANALYST)}) AS ppdm_l{i}" for i, label in enumerate(labels))
     truth = f"concat({truths})" if terms else "''"
     return f"SELECT {axis} AS ppdm_axis, {truth} AS ppdm_truth, ppdm_w, ppdm_fixed{inner} FROM ({relation})"

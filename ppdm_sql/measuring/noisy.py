@@ -18,6 +18,7 @@ from ppdm_sql.errors import Unsupported
 from ppdm_sql.measuring.measure import TRUTH
 from ppdm_sql.measuring.noisy_comparisons import Comparisons, meetings
 from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.quoting import quote_name
 
 FINENESS = 200
@@ -62,7 +63,7 @@ def measure_noisy(
         f"WHERE ppdm_new OR ppdm_before IS NULL ORDER BY ppdm_i LIMIT {MAX_RUNS + 1}"
     )
     if runs.num_rows > MAX_RUNS:
-        text = [*labels, *terms][0].sql(dialect="duckdb")
+        text = [*labels, *terms][0].sql(dialect=ANALYST)
         raise Unsupported(
             f"Unsupported: {text}: it cuts {column.name}, which has Gaussian noise, into more than {MAX_RUNS:,} "
             "stretches. Use coarser ranges."
@@ -89,7 +90,7 @@ def _compared(points: str, comparisons: Comparisons) -> str:
 def _blurred(table: Callable[[str], pa.Table], line: str, comparisons: Comparisons) -> exp.Expr | None:
     """A condition that tells values apart which differ between all neighbours somewhere on the line."""
     for operand, condition in comparisons.identified:
-        shown = f"SELECT ppdm_i, ({operand.sql(dialect='duckdb')}) AS x FROM ({line})"
+        shown = f"SELECT ppdm_i, ({operand.sql(dialect=ANALYST)}) AS x FROM ({line})"
         near = "lag(x) OVER (ORDER BY ppdm_i) AS a, lead(x) OVER (ORDER BY ppdm_i) AS b"
         differs = "x IS DISTINCT FROM a AND x IS DISTINCT FROM b"
         single = f"SELECT 1 FROM (SELECT x, {near} FROM ({shown})) WHERE {differs} LIMIT 1"
@@ -135,9 +136,9 @@ def _points(column: NoisyColumn, low: float, high: float) -> tuple[int, int, flo
 
 def _told(terms: Expressions, labels: Expressions) -> str:
     """The truth of all terms as one text, and the labels."""
-    letters = [f"COALESCE(CAST(({term.sql(dialect='duckdb')}) AS UTINYINT), 2)" for term in terms]
+    letters = [f"COALESCE(CAST(({term.sql(dialect=ANALYST)}) AS UTINYINT), 2)" for term in terms]
     truth = f"concat({', '.join(letters)})" if letters else "''"
-    named = [f"({label.sql(dialect='duckdb')}) AS ppdm_l{i}" for i, label in enumerate(labels)]
+    named = [f"({label.sql(dialect=ANALYST)}) AS ppdm_l{i}" for i, label in enumerate(labels)]
     return ", ".join([f"{truth} AS ppdm_truth", *named])
 
 

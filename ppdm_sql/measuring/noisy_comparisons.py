@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from sqlglot import exp
 
+from ppdm_sql.syntax.dialects import ANALYST
+
 Array = npt.NDArray[np.float64]
 ORDERS = (exp.GT, exp.GTE, exp.LT, exp.LTE)
 ZERO = exp.Literal.number(0)
@@ -105,8 +107,8 @@ class Comparisons:
             node.set("expression", self._named(node.expression, node.this))
 
     def _named(self, side: exp.Expr, constant: exp.Expr) -> exp.Column:
-        text = side.unnest().sql(dialect="duckdb")
-        self.compared.setdefault(text, []).append(constant.sql(dialect="duckdb"))
+        text = side.unnest().sql(dialect=ANALYST)
+        self.compared.setdefault(text, []).append(constant.sql(dialect=ANALYST))
         return exp.column(compared_name(list(self.compared).index(text)))
 
 

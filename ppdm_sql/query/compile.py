@@ -11,17 +11,16 @@ from ppdm_sql.errors import QueryError, Unsupported
 from ppdm_sql.query.plan.varying import varying
 from ppdm_sql.query.session import Session
 from ppdm_sql.query.statement import understand
+from ppdm_sql.syntax.dialects import ANALYST, COMPILED
 from ppdm_sql.syntax.parse import Parameters
 from ppdm_sql.syntax.shown import shown
-
-DIALECTS = ("bigquery", "duckdb", "postgres", "snowflake", "spark", "trino")
 
 
 def compile_statement(engine: EmbeddedEngine, session: Session, sql: str, parameters: Parameters, dialect: str) -> str:
     """The answer to a query on a release, by inversion, as one statement in a dialect of SQL."""
-    if dialect not in DIALECTS:
-        raise QueryError(f"dialect {dialect!r} must be one of {', '.join(DIALECTS)}.")
-    settings = replace(session.settings, method="inversion", portable=dialect != "duckdb")
+    if dialect not in COMPILED:
+        raise QueryError(f"dialect {dialect!r} must be one of {', '.join(COMPILED)}.")
+    settings = replace(session.settings, method="inversion", portable=dialect != ANALYST)
     statement = understand(engine, session, sql, parameters, settings)
     if any(plan.query.labels for plan in statement.plans):
         raise Unsupported(
@@ -43,7 +42,7 @@ def compile_statement(engine: EmbeddedEngine, session: Session, sql: str, parame
     changing = varying(statement.plans)
     if changing is not None:
         raise Unsupported(
-            f"Unsupported: {changing.sql(dialect='duckdb')} may have another value when the statement runs later, and "
+            f"Unsupported: {changing.sql(dialect=ANALYST)} may have another value when the statement runs later, and "
             "the share of a perturbed column's domain that is asked for would stay as it is now. Write a constant in "
             "its place, or run the query with ppdm_sql."
         )

@@ -14,6 +14,7 @@ from ppdm_sql.query.plan.plan import Plan
 from ppdm_sql.query.plan.planned_axis import BasketAxis, JointAxis, PlannedAxis
 from ppdm_sql.query.statement import Statement
 from ppdm_sql.reconstruct.deconvolution import BIN
+from ppdm_sql.syntax.dialects import ANALYST
 
 _SHOWN_BOUNDS = 8
 METHODS = {
@@ -69,7 +70,7 @@ def _axis_lines(axis: PlannedAxis) -> list[str]:
         for column in _columns(axis)
     ]
     for number, term in enumerate(axis.terms):
-        lines.append(f"  term {number + 1}: {term.sql(dialect='duckdb')}")
+        lines.append(f"  term {number + 1}: {term.sql(dialect=ANALYST)}")
     words = {True: "true", False: "false", None: "null"}
     for cell in axis.cells:
         truth = ", ".join(words[value] for value in cell.truth)
@@ -89,7 +90,7 @@ def _noisy_lines(axis: PlannedAxis) -> list[str]:
     column, edges = layout.column, layout.bins.edges
     lines = [f"column: {column.name}, Gaussian noise of standard deviation {column.deviation:.6g}"]
     for number, term in enumerate(axis.terms):
-        lines.append(f"  term {number + 1}: {term.sql(dialect='duckdb')}")
+        lines.append(f"  term {number + 1}: {term.sql(dialect=ANALYST)}")
     bounds = [f"{bound:.6g}" for bound in axis.runs.bounds] if axis.runs is not None else []
     shown = ", ".join(bounds[:_SHOWN_BOUNDS]) + (", .." if len(bounds) > _SHOWN_BOUNDS else "")
     lines.append(f"  bounds: {shown or 'none'}")
@@ -129,5 +130,5 @@ def _columns(axis: PlannedAxis) -> tuple[RetainedColumn, ...]:
 
 
 def _indent(statement: exp.Expr) -> str:
-    text = statement.sql(dialect="duckdb", pretty=True)
+    text = statement.sql(dialect=ANALYST, pretty=True)
     return "\n".join(f"  {line}" for line in text.splitlines())

@@ -15,6 +15,7 @@ from ppdm_sql.engine.duckdb.catalog import RECONSTRUCTED, TEXT_FUNCTIONS, Catalo
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.release.parquet_release import parquet_manifest
 from ppdm_sql.release.stored import MANIFEST_MACRO
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.parse import parse
 from ppdm_sql.syntax.scopes import with_query
 from ppdm_sql.syntax.shown import store
@@ -186,7 +187,7 @@ def _of_function(con: duckdb.DuckDBPyConnection, catalog: Catalog, call: exp.Fun
             yield None
     elif name in STATISTICS:
         texts = _texts(call)
-        if not texts or any(True for _ in _of_table(con, catalog, exp.to_table(texts[0], dialect="duckdb"))):
+        if not texts or any(True for _ in _of_table(con, catalog, exp.to_table(texts[0], dialect=ANALYST))):
             yield None
     elif name in TEXT_FUNCTIONS or name in catalog.readers or (catalog.releases and not is_safe_function(name)):
         yield None

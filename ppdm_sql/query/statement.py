@@ -44,6 +44,7 @@ from ppdm_sql.query.understand.relation import SchemaLookup
 from ppdm_sql.query.understand.rows import passed, sources
 from ppdm_sql.query.understand.settings import Settings
 from ppdm_sql.query.understand.shape import check_rows, is_aggregate, touches_perturbed
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.long_lists import as_queries, put_back, take_out
 from ppdm_sql.syntax.parse import Parameters, bind_parameters, known_parameters, parse
 from ppdm_sql.syntax.refuse import place, refuse
@@ -363,7 +364,7 @@ def _check_volatile(sql: str, tree: exp.Expr, volatile: frozenset[str]) -> None:
 
 
 def _check_kind(sql: str, tree: exp.Expr, table: exp.Table, manifest: Manifest | None) -> None:
-    name = table.sql(dialect="duckdb")
+    name = table.sql(dialect=ANALYST)
     where = place(sql, table)
     if manifest is None and (isinstance(table.this, exp.Func) or is_database_file(file_name(table))):
         raise Unsupported(

@@ -12,6 +12,8 @@ from collections.abc import Container, Mapping
 
 from sqlglot import exp
 
+from ppdm_sql.syntax.dialects import ANALYST
+
 LONG = 100
 """Lists with more constants than this are taken out."""
 EXACT = 10**15
@@ -87,7 +89,7 @@ def as_queries(tree: exp.Expr, columns: Container[str]) -> None:
         if numbers is not None and node.find_ancestor(exp.Lambda) is None:
             text = exp.Literal.string(",".join(map(str, numbers)))
             split = exp.Anonymous(this="string_split", expressions=[text, exp.Literal.string(",")])
-            listed = exp.Anonymous(this="unnest", expressions=[exp.cast(split, "BIGINT[]", dialect="duckdb")])
+            listed = exp.Anonymous(this="unnest", expressions=[exp.cast(split, "BIGINT[]", dialect=ANALYST)])
             node.set("expressions", [])
             node.set("query", exp.Subquery(this=exp.Select(expressions=[listed])))
 

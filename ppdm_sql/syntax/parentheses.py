@@ -7,6 +7,8 @@ import re
 
 from sqlglot import exp
 
+from ppdm_sql.syntax.dialects import ANALYST
+
 WHOLE = (exp.Column, exp.Literal, exp.Null, exp.Boolean, exp.Paren, exp.Subquery, exp.Cast, exp.Case, exp.Anonymous)
 """What no operator beside it can take apart."""
 
@@ -70,7 +72,7 @@ def settled(expression: exp.Expr) -> exp.Expr:
         kind = "INTEGER"
     else:
         return grouped(expression)
-    return exp.Cast(this=expression, to=exp.DataType.build(kind, dialect="duckdb"))
+    return exp.Cast(this=expression, to=exp.DataType.build(kind, dialect=ANALYST))
 
 
 def _number_type(text: str) -> str:
@@ -88,7 +90,7 @@ def _is_call(expression: exp.Expr) -> bool:
     """Whether a function is written as a call: of some, such as DATE_ADD, sqlglot makes operators."""
     if not isinstance(expression, exp.Func) or isinstance(expression, exp.Binary | exp.Connector):
         return False
-    text = expression.sql(dialect="duckdb")
+    text = expression.sql(dialect=ANALYST)
     start = CALL.match(text)
     if start is None:
         return False

@@ -8,6 +8,7 @@ from typing import NoReturn
 from sqlglot import exp
 
 from ppdm_sql.errors import QueryError, Unsupported
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.shown import shown
 
 
@@ -23,7 +24,7 @@ def misread(sql: str, node: exp.Expr, what: str) -> NoReturn:
 
 def show(node: exp.Expr) -> str:
     """The expression as SQL, cut to a readable length."""
-    text = shown(node).sql(dialect="duckdb", normalize_functions="lower", comments=False)
+    text = shown(node).sql(dialect=ANALYST, normalize_functions="lower", comments=False)
     return text if len(text) <= 80 else text[:77] + "..."
 
 

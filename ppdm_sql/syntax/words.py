@@ -12,6 +12,7 @@ from sqlglot import Token, TokenType
 from sqlglot.errors import SqlglotError
 
 from ppdm_sql.errors import QueryError
+from ppdm_sql.syntax.dialects import ANALYST
 
 _NAME = re.compile(r"[^\W\d]\w*")
 _STRINGS = (TokenType.STRING, TokenType.HEREDOC_STRING)
@@ -21,7 +22,7 @@ _OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
 def tokens_of(sql: str) -> list[Token] | None:
     """The tokens of a text in DuckDB's dialect, None where a string, name or comment in it is never closed."""
     try:
-        return list(sqlglot.tokenize(sql, dialect="duckdb"))
+        return list(sqlglot.tokenize(sql, dialect=ANALYST))
     except SqlglotError:
         return None
 

@@ -16,7 +16,7 @@ import sqlglot
 
 import ppdm_sql
 from ppdm_sql.errors import QueryError, Unsupported
-from ppdm_sql.query.compile import DIALECTS
+from ppdm_sql.syntax.dialects import COMPILED
 
 QUERIES = [
     "SELECT count(*) AS n FROM people WHERE age BETWEEN 25 AND 45 AND hours > 40",
@@ -57,7 +57,7 @@ def test_the_text_for_duckdb_needs_none_of_our_code(con, sql):
             assert value == (pytest.approx(true_value, rel=1e-9) if isinstance(true_value, float) else true_value)
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("dialect", COMPILED)
 @pytest.mark.parametrize("sql", QUERIES)
 def test_every_dialect_is_one_statement_without_our_functions(con, sql, dialect):
     text = con.compile(sql, dialect=dialect)

@@ -21,6 +21,7 @@ from ppdm_sql.measuring.measure import Asked, Expressions, measure
 from ppdm_sql.measuring.noisy import measure_noisy
 from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
 from ppdm_sql.mechanisms.retained.column import RetainedColumn
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.quoting import quote_name
 
 NO_NUMBER = re.compile(r"Conversion Error: Unimplemented type for cast \((.+) -> DOUBLE\)")
@@ -29,7 +30,7 @@ NO_NUMBER = re.compile(r"Conversion Error: Unimplemented type for cast \((.+) ->
 class EmbeddedEngine:
     """Runs statements on a DuckDB connection."""
 
-    dialect = "duckdb"
+    dialect = ANALYST
 
     def __init__(self, con: duckdb.DuckDBPyConnection, queries: str = "") -> None:
         self.con = con

@@ -15,6 +15,7 @@ from sqlglot.errors import SqlglotError
 
 from ppdm_sql.engine.duckdb.catalog import Catalog
 from ppdm_sql.release.stored import MANIFEST_MACRO
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.quoting import quote_name, quote_text
 
 NUMBERED = ("duckdb_columns", "duckdb_constraints", "duckdb_indexes", "duckdb_tables", "duckdb_views")
@@ -70,7 +71,7 @@ class _Listing:
 
     def show(self, tree: exp.Show) -> str | None:
         """SHOW TABLES and SHOW ALL TABLES, with the releases."""
-        text = tree.sql(dialect="duckdb")
+        text = tree.sql(dialect=ANALYST)
         if tree.name == "ALL TABLES":
             schema = self._case('"schema"', '"database"', '"schema"')
             return f'SELECT * REPLACE ({schema} AS "schema") FROM ({text}) ORDER BY "database", "schema", "name"'
@@ -117,7 +118,7 @@ class _Listing:
     def home(self, name: str) -> str | None:
         """The name of a release's rows; None where a name means no release, or is none."""
         try:
-            table = exp.to_table(name, dialect="duckdb")
+            table = exp.to_table(name, dialect=ANALYST)
         except (SqlglotError, ValueError):  # it has too many parts for a name
             return None
         home = self.catalog.home(table)

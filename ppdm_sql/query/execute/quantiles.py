@@ -34,6 +34,7 @@ from ppdm_sql.query.understand.scan import covariance_name, estimate_name, key_n
 from ppdm_sql.reconstruct import invert, invert_adjoint
 from ppdm_sql.reconstruct.inversion import Array
 from ppdm_sql.reconstruct.quantile import Found, Variance, quantile
+from ppdm_sql.syntax.dialects import ANALYST
 
 FEW = 4_096
 """Domains up to here are counted value by value."""
@@ -90,8 +91,8 @@ def _with_quantiles(engine: Engine, plan: Plan, groups: pa.Table) -> pa.Table:
     rows = list(zip(*keys, strict=True)) if keys else [()] * groups.num_rows
     together: dict[tuple[str, str], list[int]] = {}
     for i, asked in enumerate(query.quantiles):
-        condition = "" if asked.condition is None else asked.condition.sql(dialect="duckdb")
-        together.setdefault((asked.argument.sql(dialect="duckdb"), condition), []).append(i)
+        condition = "" if asked.condition is None else asked.condition.sql(dialect=ANALYST)
+        together.setdefault((asked.argument.sql(dialect=ANALYST), condition), []).append(i)
     for indices in together.values():
         several = [query.quantiles[i] for i in indices]
         distribution, found = _distribution(engine, query, several, deviations)
@@ -270,7 +271,7 @@ def _numbers(plan: Plan, values: pa.Array) -> tuple[Array, npt.NDArray[np.object
     elif pa.types.is_timestamp(kind):
         values = values.cast(pa.timestamp("us", kind.tz)).cast(pa.int64())
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        text = plan.query.keys[-1].sql(dialect="duckdb")
+        text = plan.query.keys[-1].sql(dialect=ANALYST)
         raise Unsupported(
             f"Unsupported: a quantile of {text}: only those of numbers, dates and timestamps are reconstructed. Count "
             "its values instead (GROUP BY)."
@@ -286,7 +287,7 @@ def _check_finite(plan: Plan, values: pa.Array, numbers: Array, meant: npt.NDArr
     """Refuse quantiles among infinities and what is no number, where rows can have them: NULL alone is left out."""
     missing = values.is_null().to_numpy(zero_copy_only=False)
     if np.any(meant & ~missing & ~np.isfinite(numbers)):
-        text = plan.query.keys[-1].sql(dialect="duckdb")
+        text = plan.query.keys[-1].sql(dialect=ANALYST)
         raise Unsupported(
             f"Unsupported: a quantile of {text}, which is infinite or no number somewhere. Leave such values out, by a "
             "condition or as NULL."

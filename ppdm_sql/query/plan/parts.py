@@ -33,6 +33,7 @@ from ppdm_sql.query.understand.aggregates import native_name
 from ppdm_sql.query.understand.pieces import put_together
 from ppdm_sql.query.understand.query import Query
 from ppdm_sql.query.understand.scan import conjunction, covariance_name, estimate_name, key_name, named
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.parentheses import grouped
 from ppdm_sql.syntax.refuse import refuse
 
@@ -96,7 +97,7 @@ def _column(column: RetainedColumn, part: Part, exact: Sequence[exp.Expr]) -> Re
     values = exp.Select(expressions=[name], from_=exp.From(this=part.table.copy()), distinct=exp.Distinct())
     if exact:
         values.set("where", exp.Where(this=conjunction([grouped(condition.copy()) for condition in exact])))
-    text = values.sql(dialect="duckdb")
+    text = values.sql(dialect=ANALYST)
     return ExactColumn(column.name, column.type, Values(()), 1.0, "error", "error", relation=text)
 
 

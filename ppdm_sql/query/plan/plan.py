@@ -22,6 +22,7 @@ from ppdm_sql.query.understand.memberships import asked_item
 from ppdm_sql.query.understand.noise import Powers
 from ppdm_sql.query.understand.noisy_ranges import DECONVOLUTION, check_ranges, refuse_blurred
 from ppdm_sql.query.understand.query import Condition, Junction, Query, QueryAxis, Total, Value
+from ppdm_sql.syntax.dialects import ANALYST
 
 Expressions = Sequence[exp.Expr]
 MAX_BASKET_ITEMS = 8
@@ -206,7 +207,7 @@ def _with_source(query: Query) -> Query:
         return query
     table = query.table.copy()
     table.set("alias", None)
-    source = table.sql(dialect="duckdb")
+    source = table.sql(dialect=ANALYST)
     axes = [
         replace(axis, column=replace(axis.column, source=source))
         if isinstance(axis.column, SelfReplacedColumn)

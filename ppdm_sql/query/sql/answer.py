@@ -37,6 +37,7 @@ from ppdm_sql.query.understand.scan import (
     typed,
 )
 from ppdm_sql.query.understand.shape import PPDM_FUNCTIONS, is_windowed
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.output_names import output_name
 from ppdm_sql.syntax.parentheses import bare, grouped
 from ppdm_sql.syntax.refuse import misread, refuse
@@ -91,7 +92,7 @@ def _present(query: Query) -> list[exp.Expr]:
 
 
 def _text(node: exp.Expr) -> str:
-    return node.sql(dialect="duckdb")
+    return node.sql(dialect=ANALYST)
 
 
 class _Outer:
@@ -178,7 +179,7 @@ class _Outer:
         released = self.query.column(node.name) if isinstance(node, exp.Column) else None
         if released is None or released.type.family != "enum" or isinstance(self.groups, exp.Subquery):
             return column
-        return exp.Cast(this=column, to=exp.DataType.build(released.type.name, dialect="duckdb"))
+        return exp.Cast(this=column, to=exp.DataType.build(released.type.name, dialect=ANALYST))
 
     def bound(self, call: exp.Anonymous) -> exp.Expr:
         """ppdm_error, ppdm_low or ppdm_high of an expression over aggregates."""

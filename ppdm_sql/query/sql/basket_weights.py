@@ -18,6 +18,7 @@ from ppdm_sql.mechanisms.baskets.column import BasketColumn
 from ppdm_sql.query.plan.planned_axis import BasketAxis
 from ppdm_sql.query.understand.memberships import column_of, membership
 from ppdm_sql.query.understand.scan import number, product, total, typed
+from ppdm_sql.syntax.dialects import ANALYST
 
 
 def basket_weight(axis: BasketAxis, inside: frozenset[int], portable: bool) -> tuple[exp.Expr, int]:
@@ -94,8 +95,8 @@ def shown(basket: BasketColumn, item: int, portable: bool) -> exp.Expr:
 def _value(basket: BasketColumn, item: int) -> exp.Expr:
     """The number that a seed shows for an item."""
     masks = ("".join(f"\\x{octet:02X}" for octet in mask) for mask in item_masks(basket, [item])[0])
-    name = column_of(basket).sql(dialect="duckdb")
-    return sqlglot.parse_one(seed_value(name, [f"'{mask}'::BLOB" for mask in masks]), dialect="duckdb")
+    name = column_of(basket).sql(dialect=ANALYST)
+    return sqlglot.parse_one(seed_value(name, [f"'{mask}'::BLOB" for mask in masks]), dialect=ANALYST)
 
 
 def seed_value(seed: str, masks: Sequence[str]) -> str:

@@ -10,6 +10,8 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from ppdm_sql.syntax.dialects import ANALYST
+
 IDENTITY = (exp.Paren, exp.Round, exp.Ceil, exp.Floor)
 
 
@@ -17,7 +19,7 @@ class NoDerivative(Exception):
     """The expression has a part whose error is not known; `node` is that part."""
 
     def __init__(self, node: exp.Expr) -> None:
-        super().__init__(node.sql(dialect="duckdb"))
+        super().__init__(node.sql(dialect=ANALYST))
         self.node = node
 
 

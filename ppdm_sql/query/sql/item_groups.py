@@ -17,6 +17,7 @@ from ppdm_sql.query.sql.weights import RowWeights
 from ppdm_sql.query.understand.memberships import ITEM, is_item
 from ppdm_sql.query.understand.query import Query
 from ppdm_sql.query.understand.scan import Scan, covariance_name, estimate_name, key_name, number
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.parentheses import bare
 from ppdm_sql.syntax.refuse import refuse
 
@@ -117,11 +118,11 @@ def item_statement(plan: Plan, axis: BasketAxis) -> exp.Expr:
 
     def part(scan: Scan, factor: list[float], *totals: int) -> str:
         bodies = [by_size(basket, factor, portable=False), *(exp.Paren(this=rows[i].body) for i in totals)]
-        body = " * ".join(one.sql(dialect="duckdb") for one in bodies)
+        body = " * ".join(one.sql(dialect=ANALYST) for one in bodies)
         scale = 1.0
         for i in totals:
             scale *= rows[i].scale
-        column = scan.add(parse_one(f"coalesce(sum({body}), 0e0)", dialect="duckdb"))
+        column = scan.add(parse_one(f"coalesce(sum({body}), 0e0)", dialect=ANALYST))
         return f"{number(scale).sql()} * coalesce({'seen' if scan is seen else 'always'}.{column.name}, 0e0)"
 
     def both(on_seen: list[float], on_all: list[float], *totals: int) -> str:
@@ -139,9 +140,9 @@ def item_statement(plan: Plan, axis: BasketAxis) -> exp.Expr:
     selected = [*(f"always.{key}" for key in keys), f"i.item AS {key_name(label)}", *columns]
     same = ["seen.ppdm_c0 = i.number", *(f"seen.{key} IS NOT DISTINCT FROM always.{key}" for key in keys)]
     return parse_one(
-        f"WITH seen AS ({_seen(seen, plan, basket)}), always AS ({always.select().sql(dialect='duckdb')}) "
+        f"WITH seen AS ({_seen(seen, plan, basket)}), always AS ({always.select().sql(dialect=ANALYST)}) "
         f"SELECT {', '.join(selected)} FROM always CROSS JOIN {ITEMS} AS i LEFT JOIN seen ON {' AND '.join(same)}",
-        dialect="duckdb",
+        dialect=ANALYST,
     )
 
 
@@ -150,7 +151,7 @@ def _seen(scan: Scan, plan: Plan, basket: BasketColumn) -> str:
     statement = scan.select((exp.column("ppdm_number"),))
     table = plan.query.table.copy()
     table.set("alias", None)
-    source, items = table.sql(dialect="duckdb"), exp.to_identifier(basket.name, quoted=True).sql(dialect="duckdb")
+    source, items = table.sql(dialect=ANALYST), exp.to_identifier(basket.name, quoted=True).sql(dialect=ANALYST)
     if basket.code is None:
         inner = (
             f"SELECT ppdm_b.*, i.number AS ppdm_number FROM (SELECT *, unnest({items}) AS ppdm_unnested FROM {source}) "
@@ -161,8 +162,8 @@ def _seen(scan: Scan, plan: Plan, basket: BasketColumn) -> str:
         threshold = by_size(basket, [r * (1 << basket.code.bits) for r in rhos(basket)], portable=False)
         inner = (
             f"SELECT ppdm_b.*, i.number AS ppdm_number FROM {source} AS ppdm_b CROSS JOIN {ITEMS} AS i "
-            f"WHERE {seed_value(items, bits)} < {threshold.sql(dialect='duckdb')}"
+            f"WHERE {seed_value(items, bits)} < {threshold.sql(dialect=ANALYST)}"
         )
     alias = exp.TableAlias(this=exp.to_identifier(plan.query.table.alias_or_name, quoted=True))
-    statement.set("from_", exp.From(this=exp.Subquery(this=parse_one(inner, dialect="duckdb"), alias=alias)))
-    return str(statement.sql(dialect="duckdb"))
+    statement.set("from_", exp.From(this=exp.Subquery(this=parse_one(inner, dialect=ANALYST), alias=alias)))
+    return str(statement.sql(dialect=ANALYST))

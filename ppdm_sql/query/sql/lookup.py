@@ -15,6 +15,7 @@ from ppdm_sql.domain.domain import Grid, Scalar
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.mechanisms.retained.column import RetainedColumn
 from ppdm_sql.query.understand.scan import number, typed
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.parentheses import grouped
 
 FEW_STEPS = 16
@@ -33,7 +34,7 @@ def lookup(column: RetainedColumn, numbers: Array, sql_type: str, portable: bool
     """SQL for `numbers` at a row's value; they follow the order of the domain, and then NULL if there may be any."""
     chosen = _chosen(column, numbers, sql_type, portable)
     # One node of text: a tree of thousands of numbers would be copied and written again for every pair of totals.
-    return chosen if portable else exp.Var(this=f"({chosen.sql(dialect='duckdb')})")
+    return chosen if portable else exp.Var(this=f"({chosen.sql(dialect=ANALYST)})")
 
 
 def _chosen(column: RetainedColumn, numbers: Array, sql_type: str, portable: bool) -> exp.Expr:
@@ -75,7 +76,7 @@ def _by_steps(column: RetainedColumn, starts: Sequence[int], numbers: Sequence[f
 def _by_place(column: RetainedColumn, numbers: Array, sql_type: str) -> exp.Expr:
     """An element of a list; lists count from 1."""
     listed = exp.Array(expressions=[number(float(value)) for value in numbers])
-    kind = exp.DataType.build(f"{sql_type}[]", dialect="duckdb")
+    kind = exp.DataType.build(f"{sql_type}[]", dialect=ANALYST)
     place = exp.Add(this=grid_place(column), expression=exp.Literal.number(1))
     return exp.Anonymous(this="list_extract", expressions=[exp.Cast(this=listed, to=kind), place])
 

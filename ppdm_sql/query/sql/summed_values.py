@@ -11,6 +11,7 @@ from ppdm_sql.channels.cells import total_weight
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.query.plan.planned_axis import PlannedAxis
 from ppdm_sql.query.understand.scan import number
+from ppdm_sql.syntax.dialects import ANALYST
 
 
 def drawn_mean(axis: PlannedAxis, index: int, inside: Iterable[int]) -> float:
@@ -21,7 +22,7 @@ def drawn_mean(axis: PlannedAxis, index: int, inside: Iterable[int]) -> float:
     mean = math.fsum(axis.cells[i].sums[index] for i in inside) / weight
     if not math.isfinite(mean):
         assert axis.column is not None
-        text = axis.values[index].sql(dialect="duckdb")
+        text = axis.values[index].sql(dialect=ANALYST)
         raise Unsupported(f"Unsupported: {text} is infinite somewhere in the domain of {axis.column.name}.")
     return mean
 

@@ -21,6 +21,7 @@ from ppdm_sql.query.understand.shifts import shifted
 from ppdm_sql.query.understand.terms import Terms
 from ppdm_sql.query.understand.total_arithmetic import is_nothing, less_one, over, product, real_product, unless_nothing
 from ppdm_sql.query.understand.totals import Totals, both
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.parentheses import bare
 from ppdm_sql.syntax.refuse import refuse
 
@@ -294,4 +295,4 @@ def _listed(names: Sequence[exp.Expr]) -> exp.Expr:
 
 
 def _text(node: exp.Expr) -> str:
-    return node.sql(dialect="duckdb")
+    return node.sql(dialect=ANALYST)

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from ppdm_sql.query.understand.query import own_columns, path_column
 from ppdm_sql.query.understand.rows import is_shadowed, sources
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.parentheses import grouped
 from ppdm_sql.syntax.refuse import refuse
 from ppdm_sql.syntax.scopes import with_query
@@ -179,7 +180,7 @@ class _Scopes:
             if query is not None and query.args["alias"].args.get("columns"):
                 below = frozenset(column.name.casefold() for column in query.args["alias"].args["columns"])
             return frozenset(renamed) | below if renamed and below is not None else below
-        text = source.sql(dialect="duckdb")
+        text = source.sql(dialect=ANALYST)
         if text not in self.known:
             self.known[text] = self.names_of(source)
         return self.known[text]

@@ -15,6 +15,7 @@ from ppdm_sql.query.understand.relation import ROW, Relation, SchemaLookup, Sour
 from ppdm_sql.query.understand.rows import Choice, body, members, passed, sources
 from ppdm_sql.query.understand.scan import conjunction, named
 from ppdm_sql.query.understand.shape import check_clear
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.parentheses import grouped
 from ppdm_sql.syntax.refuse import misread, refuse
 
@@ -140,7 +141,7 @@ class _Reader:
                 visible += self._starred(relation, item, alias)
             else:
                 value = resolved(self.sql, _with_aliases(relation.visible, select, visible), item.unalias())
-                visible.append(Visible(alias, item.alias_or_name or item.sql(dialect="duckdb"), value))
+                visible.append(Visible(alias, item.alias_or_name or item.sql(dialect=ANALYST), value))
         return visible
 
     def _starred(self, relation: Relation, item: exp.Expr, alias: str) -> list[Visible]:

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from ppdm_sql.query.understand.query import Query
 from ppdm_sql.query.understand.scan import PREFIX, key_name, named
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.parentheses import bare, grouped
 from ppdm_sql.syntax.refuse import misread, refuse
 
@@ -83,16 +84,16 @@ def absent_key(query: Query, index: int) -> exp.Expr:
     released = query.column(key.name) if isinstance(key, exp.Column) else None
     null: exp.Expr = exp.Null()
     if query.settings.portable and released is not None and released.type.family not in ("enum", "other"):
-        null = exp.Cast(this=null, to=exp.DataType.build(released.type.name, dialect="duckdb"))
+        null = exp.Cast(this=null, to=exp.DataType.build(released.type.name, dialect=ANALYST))
     return named(null, key_name(index))
 
 
 def grouping_call(query: Query, call: exp.Expr) -> exp.Expr:
     """GROUPING(a, b): a bit for each argument, 1 where the row's set does not group by it; the last is the lowest."""
-    known = {bare(key).sql(dialect="duckdb"): i for i, key in enumerate(query.keys)}
+    known = {bare(key).sql(dialect=ANALYST): i for i, key in enumerate(query.keys)}
     indices = []
     for argument in call.expressions:
-        index = known.get(bare(argument).sql(dialect="duckdb"))
+        index = known.get(bare(argument).sql(dialect=ANALYST))
         if index is None:
             misread(query.sql, call, "its arguments must be expressions of GROUP BY.")
         indices.append(index)

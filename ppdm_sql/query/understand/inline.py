@@ -23,6 +23,7 @@ from ppdm_sql.query.understand.rows import is_of_a_row, is_shadowed, mark_calls,
 from ppdm_sql.query.understand.scan import conjunction
 from ppdm_sql.query.understand.union_order import settle_order
 from ppdm_sql.query.understand.with_queries import settle_with
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.parentheses import grouped, settled
 from ppdm_sql.syntax.refuse import misread, refuse
 from ppdm_sql.syntax.scopes import with_query
@@ -138,7 +139,7 @@ def _own(item: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _text(node: exp.Expr) -> str:
-    return node.sql(dialect="duckdb").casefold()
+    return node.sql(dialect=ANALYST).casefold()
 
 
 def _expand_views(sql: str, tree: exp.Expr, definition: Definition) -> None:

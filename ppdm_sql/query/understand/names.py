@@ -14,6 +14,7 @@ from ppdm_sql.query.understand.grouping_sets import sets_of
 from ppdm_sql.query.understand.inline import COLUMN
 from ppdm_sql.query.understand.query import ALIAS, Query, find_visible, found_column, own_columns
 from ppdm_sql.query.understand.rows import is_shadowed, sources
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.parentheses import bare, is_number, settled
 from ppdm_sql.syntax.refuse import misread, refuse
 
@@ -79,7 +80,7 @@ def _prefer_aliases(query: Query, having: exp.Expr, aliases: Mapping[str, exp.Ex
     """Put what aliases stand for into HAVING."""
     group = query.tree.args.get("group")
     by_all = group is not None and group.args.get("all")
-    keys = set() if by_all else {bare(key).sql(dialect="duckdb") for key in query.keys}
+    keys = set() if by_all else {bare(key).sql(dialect=ANALYST) for key in query.keys}
     for column in list(own_columns(having)):
         name = column.name.casefold()
         if (
@@ -90,7 +91,7 @@ def _prefer_aliases(query: Query, having: exp.Expr, aliases: Mapping[str, exp.Ex
         ):
             continue
         value = found_column(query.sql, query.names, column)
-        if value is None or bare(value).sql(dialect="duckdb") not in keys:
+        if value is None or bare(value).sql(dialect=ANALYST) not in keys:
             column.replace(exp.Paren(this=aliases[name].copy()))
 
 
@@ -229,7 +230,7 @@ def _as_written(item: exp.Expr) -> str:
     item = item.copy()
     for name in item.find_all(exp.Identifier):
         name.replace(exp.to_identifier(name.name.casefold(), quoted=True))
-    return item.sql(dialect="duckdb")
+    return item.sql(dialect=ANALYST)
 
 
 def _grouped(query: Query, group: exp.Expr | None, written: Sequence[Sequence[str]]) -> Query:
@@ -263,7 +264,7 @@ def _grouped(query: Query, group: exp.Expr | None, written: Sequence[Sequence[st
 
 
 def _text(item: exp.Expr) -> str:
-    return bare(item).sql(dialect="duckdb")
+    return bare(item).sql(dialect=ANALYST)
 
 
 def _position(query: Query, item: exp.Expr, written: str) -> exp.Expr:

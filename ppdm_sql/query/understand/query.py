@@ -16,6 +16,7 @@ from ppdm_sql.mechanisms.retained.column import RetainedColumn
 from ppdm_sql.policy.manifest import Manifest, ReleasedColumn
 from ppdm_sql.query.understand.noise import Powers
 from ppdm_sql.query.understand.settings import Settings
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.parentheses import bare, settled
 from ppdm_sql.syntax.refuse import misread
 
@@ -221,7 +222,7 @@ def find_visible(sql: str, visible: Sequence[Visible], column: exp.Column) -> Vi
         found = [one for one in visible if one.name.casefold() == name and one.qualifier.casefold() == table]
         return found[0] if found else None
     found = [one for one in visible if one.bare and one.name.casefold() == name]
-    if len({one.value.sql(dialect="duckdb") for one in found}) > 1:
+    if len({one.value.sql(dialect=ANALYST) for one in found}) > 1:
         choices = " or ".join(f"{one.qualifier}.{one.name}" for one in found)
         misread(sql, column, f"more than one table here has such a column: write {choices}.")
     return found[0] if found else None

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from ppdm_sql.query.understand.grouping_sets import CALLS
 from ppdm_sql.query.understand.query import ALIAS, Query, conjuncts
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.refuse import refuse
 
 PPDM_FUNCTIONS = ("ppdm_error", "ppdm_low", "ppdm_high")
@@ -105,7 +106,7 @@ def aggregate_nodes(tree: exp.Select) -> Iterator[exp.Expr]:
                 continue
             if is_windowed(node) or _inside_aggregate(node):
                 continue
-            text = node.sql(dialect="duckdb")
+            text = node.sql(dialect=ANALYST)
             if text not in seen:
                 seen.add(text)
                 yield node

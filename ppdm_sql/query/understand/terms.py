@@ -21,6 +21,7 @@ from ppdm_sql.query.understand.memberships import asked, column_of, constant, is
 from ppdm_sql.query.understand.names import CORRELATED
 from ppdm_sql.query.understand.query import Condition, Junction, Label, Query, QueryAxis, Test, Value, own_columns
 from ppdm_sql.query.understand.scan import typed
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.parentheses import bare
 from ppdm_sql.syntax.refuse import refuse
 
@@ -105,7 +106,7 @@ class Terms:
         self.check(node)
         axis = self._of_columns(node, columns)
         values = self._values[axis]
-        text = node.sql(dialect="duckdb")
+        text = node.sql(dialect=ANALYST)
         values.setdefault(text, node)
         return Value(axis, list(values).index(text))
 
@@ -120,7 +121,7 @@ class Terms:
             why = f"rows are grouped by {column.name}, which another expression of the query ties to a second column."
             refuse(self.query.sql, node, why, "Group by another column, or leave out the comparison of two columns.")
         labels = self._labels[axis]
-        text = node.sql(dialect="duckdb")
+        text = node.sql(dialect=ANALYST)
         labels.setdefault(text, node)
         return Label(axis, list(labels).index(text))
 
@@ -136,10 +137,10 @@ class Terms:
         if not perturbed:  # an exact predicate has two cells: TRUE, and the rest
             if not truth:
                 term, truth = exp.not_(exp.paren(term.copy())), True
-            axis = self._axis(self._exact, term.sql(dialect="duckdb"), ())
+            axis = self._axis(self._exact, term.sql(dialect=ANALYST), ())
         else:
             axis = self._of_columns(node, perturbed)
-        text = term.sql(dialect="duckdb")
+        text = term.sql(dialect=ANALYST)
         terms = self._terms[axis]
         terms.setdefault(text, term)
         return Test(axis, list(terms).index(text), truth, otherwise)
@@ -163,7 +164,7 @@ class Terms:
         for item in items or [None]:
             absent = exp.Is(this=column_of(basket), expression=exp.Null())
             term = absent if item is None else membership(basket, item)
-            text = term.sql(dialect="duckdb")
+            text = term.sql(dialect=ANALYST)
             terms.setdefault(text, term)
             tests.append(Test(axis, list(terms).index(text), truth, otherwise))
         return tests[0] if len(tests) == 1 else Junction((question.every == truth) != otherwise, tuple(tests))

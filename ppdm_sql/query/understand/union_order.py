@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.parentheses import bare
 
 
@@ -34,4 +35,4 @@ def _selected(query: exp.Expr) -> dict[str, int]:
 
 
 def _text(node: exp.Expr) -> str:
-    return node.sql(dialect="duckdb")
+    return node.sql(dialect=ANALYST)

@@ -12,6 +12,7 @@ from ppdm_sql.mechanisms.base import PerturbedColumn
 from ppdm_sql.policy.manifest import ReleasedColumn
 from ppdm_sql.query.understand.query import Visible
 from ppdm_sql.query.understand.relation import Relation, named_column
+from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.refuse import refuse
 
 
@@ -59,7 +60,7 @@ def unite(sql: str, select: exp.Expr, relations: Sequence[Relation]) -> United:
         for number, (_, value) in enumerate(meant):
             here, column = kinds[number], bound[number]
             cast = any(bound) and (here is None or here.name != kind.name)
-            to = exp.DataType.build(kind.name, dialect="duckdb") if cast else None
+            to = exp.DataType.build(kind.name, dialect=ANALYST) if cast else None
             values[number][name] = value if to is None else exp.Cast(this=value.copy(), to=to)
             if column is not None:
                 perturbed[number][name] = replace(column, name=name, type=kind)
