@@ -116,7 +116,10 @@ class Nested(Sources):
         places = [str(i + 1) for i in range(len(keys))]
         way = self.pick("", " DESC", " NULLS FIRST") if "DESC" not in first else ""
         sql += f" ORDER BY {first}{way}, {', '.join(places)}"
-        exact = first not in names[len(keys) :] and not self.often(0.3)
+        hidden_keys = (
+            by == ["ALL"] and " HAVING " in sql
+        )  # rows are grouped by columns of HAVING too, and nothing shows them
+        exact = first not in names[len(keys) :] and not self.often(0.3) and not hidden_keys
         if exact and self.often(0.5):
             sql += f" LIMIT {self.whole(1, 4)}" + self.pick("", f" OFFSET {self.whole(0, 2)}")
         return Drawn(sql, "grouped", exact)

@@ -30,6 +30,8 @@ FATES = ("answered", "refused", "invalid", "not compared")
 OF_DUCKDB = re.compile(r"\w+ Error:")
 NEARLY = re.compile(r"\b(code|noisy|items)\b", re.IGNORECASE)
 """Columns of which nearly everything is kept: nobody at all cannot be told from nobody but for rounding."""
+NOBODY = re.compile(r"\bcoalesce\(\s*count_if\b|/ nullif\(", re.IGNORECASE)
+"""Expressions that show nobody at all as something quite unlike nearly nobody."""
 LIMITED = re.compile(r"\b(LIMIT|OFFSET|QUALIFY)\b", re.IGNORECASE)
 NUMBER = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|BOOLEAN)(\[\])?$")
 
@@ -67,9 +69,12 @@ def compared(drawn: Drawn, found: Result, truth: Result) -> str:
 
 
 def shows_nobody(drawn: Drawn, ours: list[tuple[Any, ...]]) -> bool:
-    """Whether groups that nearly nobody is in may have taken the place of others behind LIMIT or QUALIFY."""
+    """Whether groups that nearly nobody is in may have taken the place of others, or a value that of another."""
+    numbers = [abs(value) for row in ours for value in row if isinstance(value, float)]
+    if NEARLY.search(drawn.sql) and NOBODY.search(drawn.sql):
+        return any(value < 1e-3 or value > 1e4 for value in numbers)
     nearly = bool(NEARLY.search(drawn.sql)) and bool(LIMITED.search(drawn.sql)) and "GROUP" in drawn.sql
-    return nearly and any(isinstance(value, float) and abs(value) < 1e-3 for row in ours for value in row)
+    return nearly and any(value < 1e-3 for value in numbers)
 
 
 def fate(drawn: Drawn, found: Result, truth: Result) -> str:
@@ -104,6 +109,11 @@ def test_every_answer_is_that_of_duckdb(world, part):
         drawn = Nested(seed).statement()
         truth, found = asked(source, drawn.sql), asked(con, drawn.sql)
         became = fate(drawn, found, truth)
+        if became == "other rows":  # DuckDB 2.0 takes `HAVING count_if(2 < 6) > 9.5` for never true
+            source.execute("SET disabled_optimizers = 'statistics_propagation'")
+            truth = asked(source, drawn.sql)
+            source.execute("RESET disabled_optimizers")
+            became = fate(drawn, found, truth)
         fates[drawn.shape][became] += 1
         if became not in FATES:
             wrong.append(f"{became}, Nested({seed}):\n{drawn.sql}\n  found {found}\n  truth {truth}"[:3000])

@@ -14,15 +14,15 @@ from sqlglot import exp
 
 from ppdm_sql.query.understand.pieces import PIECES, counting
 from ppdm_sql.query.understand.quantiles import Asked, is_quantile, quantile_name, read_quantile
-from ppdm_sql.query.understand.query import Condition, Junction, Label, Query, totals_in
-from ppdm_sql.query.understand.scan import PREFIX, count_rows, disjunction, estimate_name, number, typed
+from ppdm_sql.query.understand.query import Condition, Junction, Label, Query, conjuncts, totals_in
+from ppdm_sql.query.understand.scan import PREFIX, conjunction, count_rows, disjunction, estimate_name, number, typed
 from ppdm_sql.query.understand.shape import PPDM_FUNCTIONS, aggregate_nodes
 from ppdm_sql.query.understand.shifts import shifted
 from ppdm_sql.query.understand.terms import Terms
 from ppdm_sql.query.understand.total_arithmetic import is_nothing, less_one, over, product, real_product, unless_nothing
 from ppdm_sql.query.understand.totals import Totals, both
 from ppdm_sql.syntax.dialects import ANALYST
-from ppdm_sql.syntax.parentheses import bare
+from ppdm_sql.syntax.parentheses import bare, grouped
 from ppdm_sql.syntax.refuse import refuse
 
 EXTREME = "An extreme value belongs to one row, and no row can be trusted: count a range, or ask for a quantile."
@@ -86,6 +86,7 @@ class _Collector:
         self.totals = Totals(query, self.terms)
         self.natives: list[exp.Expr] = []
         self.quantiles: list[Asked] = []
+        self.counted_rows: exp.Expr = count_rows()
         self.hidden = both(*(self.terms.condition(condition) for condition in query.hidden))
         blurred = [i for i, key in enumerate(query.keys) if query.perturbed_in(key)]
         self.labels = {i: self.label(query.keys[i]) for i in blurred if i not in query.absent}
@@ -118,10 +119,11 @@ class _Collector:
         plain = not self.query.hidden and not self.domain_groups and not self.query.perturbed_in(node)
         if plain and (not self.query.piecewise or type(counting(node)) in PIECES):
             return self.native(node)
-        condition, function = self.hidden, node
+        condition, function, self.counted_rows = self.hidden, node, count_rows()
         if isinstance(node, exp.Filter):
             function = node.this
             condition = both(condition, self.terms.condition(node.expression.this))
+            self.counted_rows = self.rows_passing(node.expression.this)
         if is_quantile(function):
             return self.quantile(function, node.expression.this if isinstance(node, exp.Filter) else None)
         inside = function.walk(prune=lambda below: isinstance(below, exp.Query))
@@ -191,9 +193,16 @@ class _Collector:
         if self.domain_groups and not self.unperturbed:
             return summed
         # An estimate is never quite zero, but there may be no row at all.
-        rows = self.count(both(condition, known())) if self.unperturbed else self.native(count_rows())
+        rows = self.count(both(condition, known())) if self.unperturbed else self.native(self.counted_rows)
         nobody = exp.EQ(this=rows, expression=exp.Literal.number(0))
         return exp.Case(ifs=[exp.If(this=nobody, true=exp.Null())], default=summed)
+
+    def rows_passing(self, condition: exp.Expr) -> exp.Expr:
+        """How many rows pass what is exact of a FILTER."""
+        exact = [grouped(part.copy()) for part in conjuncts(condition) if not self.query.perturbed_in(part)]
+        if not exact:
+            return count_rows()
+        return exp.Filter(this=count_rows(), expression=exp.Where(this=conjunction(exact)))
 
     def native(self, node: exp.Expr) -> exp.Expr:
         """An aggregate that is exact as it stands."""

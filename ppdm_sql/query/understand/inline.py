@@ -88,7 +88,10 @@ def _settle_groups(tree: exp.Expr) -> None:
     """
     for select in tree.find_all(exp.Select):
         group, items = select.args.get("group"), select.expressions
-        if group is None or not group.args.get("all") or any(item.is_star for item in items):
+        if group is None or not group.args.get("all"):
+            _settle_having(select, _grouped_names(select))
+            continue
+        if any(item.is_star for item in items):
             continue
         single = [not any(isinstance(node, AGGREGATED) for node in _own(item)) for item in items]
         if all(single):
@@ -99,14 +102,32 @@ def _settle_groups(tree: exp.Expr) -> None:
         further = {_text(column): column for column in _having_columns(select) if _text(column) not in known}
         keys = [*(exp.Literal.number(i + 1) for i in named), *(column.copy() for column in further.values())]
         select.set("group", exp.Group(expressions=keys) if keys else None)
-        _settle_having(select)
+        _settle_having(select, frozenset())
 
 
-def _settle_having(select: exp.Select) -> None:
-    """Beside GROUP BY ALL, whose keys are not known yet, a name in HAVING is an alias before it is a column."""
+def _grouped_names(select: exp.Select) -> frozenset[str]:
+    """The names of columns that rows are grouped by: themselves, or by the position or the alias of an item."""
+    group, aliases = select.args.get("group"), aliases_of(select)
+    found: set[str] = set()
+    for key in group.walk(prune=lambda below: isinstance(below, exp.Query)) if group is not None else ():
+        place = int(key.this) if isinstance(key, exp.Literal) and not key.is_string and key.this.isdecimal() else 0
+        item = select.expressions[place - 1].unalias() if 0 < place <= len(select.expressions) else key
+        named = aliases.get(key.name.casefold()) if isinstance(key, exp.Column) else None
+        for column in (item, named):
+            if isinstance(column, exp.Column):
+                found.add(column.name.casefold())
+    return frozenset(found)
+
+
+def _settle_having(select: exp.Select, grouped_names: frozenset[str]) -> None:
+    """A name in HAVING is an alias before it is a column, unless rows are grouped by the column.
+
+    Beside GROUP BY ALL the keys are not known yet. Two columns of a subquery may stand for one of the release, so this
+    is settled while they are told apart.
+    """
     having, aliases = select.args.get("having"), aliases_of(select)
     for column in list(_outside(having)) if having is not None else ():
-        if not column.table and column.name.casefold() in aliases:
+        if not column.table and column.name.casefold() in aliases.keys() - grouped_names:
             value = exp.Paren(this=aliases[column.name.casefold()].copy())
             for inner in value.find_all(exp.Column):
                 inner.meta[COLUMN] = True

@@ -127,3 +127,7 @@ SELECT 2 AS z, sex, count(*) AS n FROM people WHERE age > 30 GROUP BY z, sex ORD
 SELECT DISTINCT ON (- z, sex) 2 AS z, sex, count(*) AS n FROM people WHERE age > 30 GROUP BY sex;
 --! case: a window that counts groups, beside the count of rows and in ORDER BY
 SELECT region, count(*) FILTER (WHERE age > 30) AS n, count(*) AS m, count(*) OVER () AS w, sum(weight) OVER (ORDER BY region) AS s FROM people GROUP BY region, weight ORDER BY count(*) OVER (ORDER BY region, weight), region;
+--! case: HAVING means an alias, though the subquery's column of that name stands for what rows are grouped by
+SELECT x AS k, avg(x * 5) AS years FROM (SELECT age AS x, age AS years FROM people WHERE age < 30) AS q GROUP BY 1 HAVING years > 120.5 ORDER BY 1;
+--! case: HAVING means the column that rows are grouped by, by its position
+SELECT years AS k, count(*) AS years FROM (SELECT age // 10 AS years FROM people) AS q GROUP BY 1 HAVING years > 4 ORDER BY 1;

@@ -135,3 +135,5 @@ SELECT sum(age) AS a, avg(age) AS b FROM people WHERE sex = 'X';
 SELECT sum(hours) AS a FROM people WHERE age > 1000;
 --! case: the spread of what is one number on the whole domain
 SELECT stddev(CASE WHEN age > 30 THEN 1234567.1 ELSE 1234567.1 END) AS s, var_pop(age * 0 + 1e9) AS v FROM people;
+--! case: sums and COUNT_IF under what is exact of a FILTER, which nobody passes
+SELECT sum(age) FILTER (WHERE id < 0) AS a, count_if(age > 30) FILTER (WHERE id < 0 AND age > 20) AS b, sum(age) FILTER (WHERE id < 500 AND age > 30) AS c FROM people;
