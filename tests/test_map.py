@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from pathlib import Path
 
@@ -74,3 +75,20 @@ def test_every_package_is_in_the_layers():
     assert whole["exhaustive"] and named == {p.name for p in CODE.iterdir() if (p / "__init__.py").is_file()} | {
         "errors"
     }
+
+
+PAGES = [CODE.parent / name for name in ("docs", "README.md", "CONTRIBUTING.md", "SECURITY.md")]
+NAMED = re.compile(r"`(?:[\w./]*/)?(\w+\.py)`")
+
+
+@pytest.mark.skipif(not PROJECT.is_file(), reason="needs the pages beside the package")
+def test_modules_that_pages_name_are_there():
+    pages = [page for path in PAGES for page in (sorted(path.glob("*.md")) if path.is_dir() else [path])]
+    there = {
+        path.name
+        for folder in ("ppdm_sql", "udfs", "tests", "examples", "benchmarks")
+        for path in (CODE.parent / folder).rglob("*.py")
+    }
+    named = {(page.name, name) for page in pages for name in NAMED.findall(page.read_text(encoding="utf-8"))}
+    assert len(named) > 50
+    assert sorted((page, name) for page, name in named if name not in there) == []
