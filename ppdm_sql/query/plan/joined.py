@@ -8,9 +8,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
 from ppdm_sql.mechanisms.retained.column import RetainedColumn
-from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.query.plan.parts import Part, partitioned
 from ppdm_sql.query.plan.plan import Measuring, Plan, make_plan
@@ -104,7 +102,7 @@ class Joined:
         """Refuse Gaussian noise where a row's noise is added up, or meets that of another release."""
         for node in (query.tree, *query.given) if several else ():
             for column in query.perturbed_in(node):
-                if isinstance(column, NoisyColumn):
+                if column.adds_noise:
                     refuse(
                         self.sql,
                         self.select,
@@ -170,7 +168,7 @@ class Joined:
         """A column that is replaced by its own values draws them from the whole release, not from what is joined."""
         for node in (query.tree, *query.given):
             for column in query.perturbed_in(node):
-                if isinstance(column, SelfReplacedColumn) and not column.exact:
+                if column.drawn_from_release and not column.exact:
                     refuse(
                         self.sql,
                         self.select,

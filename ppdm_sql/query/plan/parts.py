@@ -24,10 +24,8 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from ppdm_sql.channels.cells import ExactColumn
-from ppdm_sql.domain.domain import Values
 from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
-from ppdm_sql.mechanisms.retained.column import RetainedColumn
+from ppdm_sql.mechanisms.retained.column import ExactColumn, RetainedColumn
 from ppdm_sql.query.plan.plan import Measuring, Plan, make_plan
 from ppdm_sql.query.understand.aggregates import native_name
 from ppdm_sql.query.understand.pieces import put_together
@@ -97,8 +95,7 @@ def _column(column: RetainedColumn, part: Part, exact: Sequence[exp.Expr]) -> Re
     values = exp.Select(expressions=[name], from_=exp.From(this=part.table.copy()), distinct=exp.Distinct())
     if exact:
         values.set("where", exp.Where(this=conjunction([grouped(condition.copy()) for condition in exact])))
-    text = values.sql(dialect=ANALYST)
-    return ExactColumn(column.name, column.type, Values(()), 1.0, "error", "error", relation=text)
+    return column.exact_in(values.sql(dialect=ANALYST))
 
 
 def added(plan: Plan, relation: exp.Expr, columns: Sequence[str]) -> exp.Select:

@@ -202,8 +202,7 @@ class Query:
     def noise_covariance(self, one: str, other: str) -> float:
         """The covariance of the Gaussian noise of two columns."""
         first, second = (next(c for c in self.manifest.perturbed if c.name == name) for name in (one, other))
-        assert isinstance(first, NoisyColumn) and isinstance(second, NoisyColumn)
-        return first.shared(second)
+        return first.noise_with(second)
 
     def perturbed_in(self, node: exp.Expr) -> list[PerturbedColumn]:
         """The distinct perturbed columns below `node`."""

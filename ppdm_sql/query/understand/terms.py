@@ -16,7 +16,6 @@ from ppdm_sql.mechanisms.base import PerturbedColumn
 from ppdm_sql.mechanisms.baskets.column import BasketColumn
 from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
 from ppdm_sql.mechanisms.retained.column import RetainedColumn
-from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
 from ppdm_sql.query.understand.memberships import asked, column_of, constant, is_item, membership
 from ppdm_sql.query.understand.names import CORRELATED
 from ppdm_sql.query.understand.query import Condition, Junction, Label, Query, QueryAxis, Test, Value, own_columns
@@ -67,7 +66,7 @@ class Terms:
         """
         node = bare(node)
         perturbed = self.query.perturbed_in(node)
-        if perturbed and isinstance(perturbed[0], NoisyColumn) and _tests_null(node):  # which rows are NULL is known
+        if perturbed and perturbed[0].ranges_only and _tests_null(node):  # which rows are NULL is known
             return self._leaf(node, [], truth, otherwise)
         # A subquery may look at columns of the row around it, so it is kept apart from what it is joined with.
         joined = isinstance(node, exp.And | exp.Or | exp.Not) and node.find(exp.Query) is not None
@@ -96,7 +95,7 @@ class Terms:
             refuse(self.query.sql, node, why, remedy)
         return self._leaf(node, perturbed, truth, otherwise)
 
-    def present(self, column: NoisyColumn) -> Condition:
+    def present(self, column: PerturbedColumn) -> Condition:
         """The rows in which a column with noise is not NULL."""
         name = exp.column(exp.to_identifier(column.name, quoted=True))
         return self.condition(exp.Not(this=exp.Is(this=name, expression=exp.Null())))
@@ -219,13 +218,11 @@ class Terms:
         if len(everyone) > 2:
             why = f"it ties the perturbed columns {', '.join(sorted(everyone))} together, and at most two can be."
             refuse(self.query.sql, node, why, "Compare each with constants, or only two of them with each other.")
-        own = [
-            c.name for c in self.query.manifest.perturbed if isinstance(c, SelfReplacedColumn) and c.name in everyone
-        ]
+        own = [c.name for c in self.query.manifest.perturbed if c.drawn_from_release and c.name in everyone]
         if len(everyone) > 1 and own:
             why = f"it ties {own[0]}, which is replaced by its own values, to another perturbed column."
             refuse(self.query.sql, node, why, "Compare each perturbed column with constants.")
-        noisy = [column.name for column in columns if isinstance(column, NoisyColumn)]
+        noisy = [column.name for column in columns if column.ranges_only]
         if len(everyone) > 1 and noisy:
             why = f"it compares {noisy[0]}, which has Gaussian noise, with another perturbed column."
             refuse(self.query.sql, node, why, "Compare it with constants.")
