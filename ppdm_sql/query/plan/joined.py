@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from ppdm_sql.mechanisms.retained.column import RetainedColumn
 from ppdm_sql.policy.manifest import Manifest
+from ppdm_sql.query.plan.measuring import Measuring
 from ppdm_sql.query.plan.parts import Part, partitioned
-from ppdm_sql.query.plan.plan import Measuring, Plan, make_plan
+from ppdm_sql.query.plan.plan import Plan, make_plan
 from ppdm_sql.query.understand.correlated import qualified
 from ppdm_sql.query.understand.from_clause import read_relation
 from ppdm_sql.query.understand.joining import prune
@@ -118,9 +118,8 @@ class Joined:
             return make_plan(self._prepared(0, whole[0]), engine)
         parts = []
         for member, one in zip(self.members, whole, strict=True):
-            bound = {name: column for name, column in member.perturbed.items() if isinstance(column, RetainedColumn)}
             rows = max((manifest.rows for manifest in _manifests(member.relation.sources)), default=0)
-            parts.append(Part(one.table, bound, rows))
+            parts.append(Part(one.table, member.perturbed, rows))
         return partitioned(query, parts, engine, self._prepared)
 
     def _prepared(self, number: int, query: Query) -> Query:
