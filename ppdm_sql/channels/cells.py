@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ppdm_sql.channels.axis import Axis
@@ -51,13 +51,6 @@ class Cells:
     labels: tuple[Any, ...] = ()
     runs: Runs | None = None
     blurred: Any = None
-
-
-@dataclass(frozen=True)
-class ExactColumn(RetainedColumn):
-    """An exact column in a place where others are perturbed: its values are those that `relation`, a query, gives."""
-
-    relation: str = field(kw_only=True)
 
 
 def total_weight(cells: Sequence[Cell]) -> float:

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 import pyarrow as pa
 from sqlglot import exp
 
-from ppdm_sql.channels.cells import Cell, Cells, ExactColumn
+from ppdm_sql.channels.cells import Cell, Cells
 from ppdm_sql.domain.domain import Grid
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.measuring.arithmetic import cells_by_arithmetic
 from ppdm_sql.measuring.domains import listed, places, point
 from ppdm_sql.measuring.intervals import Run, compared_constants, cuts
 from ppdm_sql.measuring.powers import degree, power_sum
-from ppdm_sql.mechanisms.retained.column import RetainedColumn
+from ppdm_sql.mechanisms.retained.column import ExactColumn, RetainedColumn
 from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
 from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.quoting import quote_name

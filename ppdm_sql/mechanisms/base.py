@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from ppdm_sql.domain.domain import Range, Values
+from ppdm_sql.domain.domain import Grid, Range, Values
 from ppdm_sql.domain.fields import Fields
 from ppdm_sql.domain.types import SqlType
 from ppdm_sql.mechanisms.retention import Retention
@@ -60,6 +60,88 @@ class PerturbedColumn:
     def exact(self) -> bool:
         """Whether every value is published as it is."""
         return False
+
+    @property
+    def by_value(self) -> bool:
+        """Whether conditions on values of the column, and sums over it, are reconstructed at all."""
+        return False
+
+    @property
+    def keeps_null(self) -> bool:
+        """Whether the NULLs of the release are those of the original."""
+        return False
+
+    @property
+    def drawn_from_release(self) -> bool:
+        """Whether the distribution that replacements are drawn from is read off the release."""
+        return False
+
+    @property
+    def drift(self) -> float:
+        """How far that distribution, where it is read off the release, follows each of its rows."""
+        return 0.0
+
+    @property
+    def declared_grid(self) -> Grid | None:
+        """The grid of all values that a release may hold, where one was declared."""
+        return None
+
+    @property
+    def middle(self) -> float:
+        """A public number among the values, taken off where their mean does not matter; 0 where none is needed."""
+        return 0.0
+
+    @property
+    def ranges_only(self) -> bool:
+        """Whether conditions can only be ranges, for single values are hidden."""
+        return False
+
+    @property
+    def adds_noise(self) -> bool:
+        """Whether a number is added to each value, which sums of powers and products are corrected for."""
+        return False
+
+    def noise_with(self, other: PerturbedColumn) -> float:
+        """The covariance of what is added to a number of this column and to one of another, in the same row."""
+        return 0.0
+
+    @property
+    def holds_items(self) -> bool:
+        """Whether each value is a set of items, which conditions ask for one by one."""
+        return False
+
+    @property
+    def whole_items(self) -> bool:
+        """Whether the items, where a value holds some, are whole numbers."""
+        return False
+
+    @property
+    def size_column(self) -> str:
+        """The exact column that holds the number of items of each value."""
+        return ""
+
+    @property
+    def parted_by(self) -> str | None:
+        """The exact column that numbers the part of a row, where the column is perturbed otherwise in each part."""
+        return None
+
+    @property
+    def in_each_part(self) -> tuple[PerturbedColumn, ...]:
+        """The column as it is perturbed in each part of the rows."""
+        return (self,)
+
+    @property
+    def whole(self) -> PerturbedColumn:
+        """The column as a query is understood with it: on the whole domain, where each part of the rows has its own."""
+        return self
+
+    def exact_in(self, relation: str) -> PerturbedColumn:
+        """The column where its values are published as they are: those that a query gives."""
+        raise TypeError(f"no rows have {self.name!r}, perturbed by {self.mechanism}, as it is")
+
+    def read_from(self, source: str) -> PerturbedColumn:
+        """The column once the released table is known, as SQL."""
+        return self
 
 
 @dataclass(frozen=True)

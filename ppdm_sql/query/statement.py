@@ -12,7 +12,7 @@ from sqlglot import exp
 from ppdm_sql.engine.duckdb.embedded import EmbeddedEngine
 from ppdm_sql.engine.duckdb.listings import listed, listed_text
 from ppdm_sql.errors import QueryError, Unsupported
-from ppdm_sql.mechanisms.small_domain.column import SmallDomainColumn
+from ppdm_sql.mechanisms.base import PerturbedColumn
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.query.execute.answer import GROUPS, Groups, answer, as_one_relation, sized
 from ppdm_sql.query.plan.joined import Joined
@@ -178,7 +178,7 @@ class _Rewriting:
             group_items(Query(sql, select, table, released))
         manifest = self.manifest(table) if isinstance(table, exp.Table) and not select.args.get("joins") else None
         aggregates = self.session.catalog(self.engine.con).aggregates
-        joined, small = None, tuple[SmallDomainColumn, ...]()
+        joined, small = None, tuple[PerturbedColumn, ...]()
         if manifest is None:
             asking = SchemaLookup(self.manifest, engine.columns, aggregates)
             joined = Joined(

@@ -16,8 +16,8 @@ from random_queries import random_aggregate, random_count
 
 import ppdm_sql
 from ppdm_sql.channels.axis import Axis
+from ppdm_sql.mechanisms.retained import observe as planning
 from ppdm_sql.publishing.release import publish
-from ppdm_sql.query.plan import plan as planning
 
 RELEASES = 20
 QUERIES = 200

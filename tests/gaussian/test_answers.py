@@ -10,7 +10,7 @@ import pytest
 
 import ppdm_sql
 from ppdm_sql.errors import Unsupported
-from ppdm_sql.policy import noise as policy_noise
+from ppdm_sql.mechanisms.gaussian import column as policy_noise
 from ppdm_sql.query.understand.noise import Variable, corrected
 
 ROWS = 1_200

@@ -13,7 +13,7 @@ from query.case_files import Case
 from query.test_cases import ACCEPTED, named, opened, plain
 
 from ppdm_sql.connection.connection import Connection
-from ppdm_sql.query.plan import plan as planning
+from ppdm_sql.mechanisms.retained import observe as planning
 
 RETAIN = 0.5
 KEYS = (3, 4, 5)

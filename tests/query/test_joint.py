@@ -17,9 +17,9 @@ from ppdm_sql.engine.duckdb.embedded import EmbeddedEngine
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.measuring.domains import constant, point
 from ppdm_sql.mechanisms.retained.column import RetainedColumn
+from ppdm_sql.mechanisms.retained.observe import JointAxis
 from ppdm_sql.policy.manifest import Manifest, ReleasedColumn
 from ppdm_sql.query.plan.plan import Plan, make_plan
-from ppdm_sql.query.plan.planned_axis import JointAxis
 from ppdm_sql.query.sql.weights import RowWeights
 from ppdm_sql.query.understand.passes import AGGREGATE, UNDERSTAND, run
 from ppdm_sql.query.understand.query import Query
@@ -142,5 +142,4 @@ def test_cells_of_pairs_have_the_number_of_their_pairs():
     assert sum(cell.weight for cell in axis.cells) == INTEGER.size * KEPT.size
     both = next(cell for cell in axis.cells if cell.truth == (True, True))
     assert both.weight == sum(1 for i in range(25) for j in range(1, 21) if 0 < -7 + 3 * i < j)
-    assert axis.joint is not None
     assert math.prod(axis.joint.pairs.shape) == 25 * 21

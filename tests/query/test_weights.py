@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from ppdm_sql.channels.axis import Axis
-from ppdm_sql.channels.cells import EXACT_AXIS, EXACT_CELLS, Cell
+from ppdm_sql.channels.cells import Cell
 from ppdm_sql.domain.domain import Grid
 from ppdm_sql.domain.types import parse_type
 from ppdm_sql.mechanisms.retained.column import RetainedColumn
+from ppdm_sql.mechanisms.retained.observe import RetainedAxis
 from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.query.plan.formula import FALSE, TRUE, All, Atom, Formula, Some, simplify, target_tensor
 from ppdm_sql.query.plan.plan import Plan, PlannedProduct, PlannedTotal
-from ppdm_sql.query.plan.planned_axis import PlannedAxis
+from ppdm_sql.query.plan.planned_axis import ExactAxis, PlannedAxis
 from ppdm_sql.query.sql.counts import conjunction_counts, counts_to_states, covariance_by_counts, estimate_by_counts
 from ppdm_sql.query.sql.weights import covariance_by_weights, estimate_by_weights
 from ppdm_sql.query.understand.query import Query
@@ -41,12 +42,12 @@ def column_axis(number: int, retain: float, shares: tuple[int, int, int], keeps_
     nulls = "keep" if keeps_null else "error"
     column = RetainedColumn(name, parse_type("INTEGER"), Grid(0, 1, size), retain, nulls, "error")
     axis = Axis(retain, tuple(cell.weight / size for cell in cells), (3,) if keeps_null else ())
-    return PlannedAxis(axis, tuple(cells), terms, column)
+    return RetainedAxis(tuple(cells), terms, axis, column)
 
 
 def exact_axis(number: int) -> PlannedAxis:
     """An exact predicate that is TRUE, FALSE or NULL: 1, 0, NULL."""
-    return PlannedAxis(EXACT_AXIS, EXACT_CELLS, (parse(f'"c{number}" = 1'),), None)
+    return ExactAxis(terms=(parse(f'"c{number}" = 1'),))
 
 
 @st.composite
@@ -80,7 +81,7 @@ def plans(draw: st.DrawFn) -> tuple[Plan, Formula]:
 
 
 def values_of(axis: PlannedAxis) -> list[str]:
-    return ["1", "0"] if axis.column is None else ["0", "1", "2", "NULL"][: len(axis.cells)]
+    return ["1", "0"] if not axis.columns else ["0", "1", "2", "NULL"][: len(axis.cells)]
 
 
 def states_table(con: duckdb.DuckDBPyConnection, plan: Plan) -> list[tuple[int, ...]]:
@@ -102,7 +103,7 @@ def test_each_state_gets_the_weight_of_the_tensor_inverse(by, case):
     plan, formula = case
     everything = tuple(range(len(plan.axes)))
     target = target_tensor(formula, everything, plan.cell_counts).astype(float)
-    weights = invert_adjoint(target, [axis.axis for axis in plan.axes])
+    weights = invert_adjoint(target, [axis.channel for axis in plan.axes])
     with duckdb.connect() as con:
         cells = states_table(con, plan)
         scan = Scan(plan.query)

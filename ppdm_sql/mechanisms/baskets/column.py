@@ -44,6 +44,21 @@ class BasketColumn(PerturbedColumn):
     mechanism: str = field(default=SELECT_A_SIZE, kw_only=True)
 
     @property
+    def holds_items(self) -> bool:
+        """Each value is a basket."""
+        return True
+
+    @property
+    def whole_items(self) -> bool:
+        """Whether items are whole numbers."""
+        return self.item_type.family == "integer"
+
+    @property
+    def keeps_null(self) -> bool:
+        """Whether the NULLs of the release are those of the original."""
+        return self.nulls == "keep"
+
+    @property
     def largest(self) -> int:
         """The size to which larger baskets are cut."""
         return len(self.operators) - 1

@@ -87,6 +87,35 @@ class NoisyColumn(PerturbedColumn):
         return math.hypot(*self.weights)
 
     @property
+    def by_value(self) -> bool:
+        """Ranges are counted, and powers added up."""
+        return True
+
+    @property
+    def keeps_null(self) -> bool:
+        """Whether the NULLs of the release are those of the original."""
+        return self.nulls == "keep"
+
+    @property
+    def ranges_only(self) -> bool:
+        """Noise hides single numbers."""
+        return True
+
+    @property
+    def adds_noise(self) -> bool:
+        """A normal number."""
+        return True
+
+    @property
+    def middle(self) -> float:
+        """A number near the mean of the noisy ones."""
+        return self.centre
+
+    def noise_with(self, other: PerturbedColumn) -> float:
+        """The covariance of the noise of two columns in one row."""
+        return self.shared(other) if isinstance(other, NoisyColumn) else 0.0
+
+    @property
     def rounding(self) -> float:
         """The variance that rounding to the step adds."""
         return float(self.step) ** 2 / 12

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from ppdm_sql.domain.domain import Grid, Values
 from ppdm_sql.mechanisms.base import PerturbedColumn
 
+FAR = 16
+"""A domain that is this many times as far from 0 as it is wide is moved: else squares lose no more than two digits."""
+
 
 @dataclass(frozen=True)
 class RetainedColumn(PerturbedColumn):
@@ -30,6 +33,34 @@ class RetainedColumn(PerturbedColumn):
         return self.retain == 1
 
     @property
+    def by_value(self) -> bool:
+        """Every value of the domain can be asked for."""
+        return True
+
+    @property
+    def keeps_null(self) -> bool:
+        """Whether the NULLs of the release are those of the original."""
+        return self.nulls == "keep"
+
+    @property
+    def declared_grid(self) -> Grid | None:
+        """The domain, where it is a grid."""
+        return self.domain if isinstance(self.domain, Grid) else None
+
+    @property
+    def middle(self) -> float:
+        """The middle of a grid that lies far from 0."""
+        grid = self.declared_grid
+        if grid is None:
+            return 0.0
+        middle = grid.low + grid.size // 2 * grid.step
+        return 0.0 if abs(middle) < FAR * grid.size * grid.step else float(middle) / 10.0**grid.scale
+
+    def exact_in(self, relation: str) -> ExactColumn:
+        """The column where its values are published as they are: those that a query gives."""
+        return ExactColumn(self.name, self.type, Values(()), 1.0, "error", "error", relation=relation)
+
+    @property
     def size(self) -> int:
         """The number of values that a replacement is drawn from; NULL is one of them where it is a value."""
         return self.domain.size + (self.nulls == "value")
@@ -42,3 +73,10 @@ class RetainedColumn(PerturbedColumn):
     def weight(self, first: int, last: int) -> float:
         """The weight of the values from place `first` up to, not including, `last`."""
         return last - first if self.weights is None else math.fsum(self.weights[first:last])
+
+
+@dataclass(frozen=True)
+class ExactColumn(RetainedColumn):
+    """An exact column in a place where others are perturbed: its values are those that `relation`, a query, gives."""
+
+    relation: str = field(kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ppdm_sql.domain.domain import Grid, Values
 from ppdm_sql.mechanisms.retained.column import RetainedColumn
@@ -21,6 +21,20 @@ class SelfReplacedColumn(RetainedColumn):
     outside: str = "error"
     mechanism: str = field(default="identity", kw_only=True)
     source: str = field(default="", kw_only=True)
+
+    @property
+    def drawn_from_release(self) -> bool:
+        """Replacements are values of the column itself."""
+        return True
+
+    @property
+    def declared_grid(self) -> Grid | None:
+        """No domain is declared."""
+        return None
+
+    def read_from(self, source: str) -> SelfReplacedColumn:
+        """The column with the table that its distribution is read off."""
+        return replace(self, source=source)
 
     @property
     def drift(self) -> float:

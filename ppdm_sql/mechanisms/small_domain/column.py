@@ -33,6 +33,29 @@ class SmallDomainColumn(PerturbedColumn):
     mechanism: str = field(default="small_domain", kw_only=True)
 
     @property
+    def keeps_null(self) -> bool:
+        """Whether the NULLs of the release are those of the original."""
+        return self.nulls == "keep"
+
+    @property
+    def parted_by(self) -> str:
+        """Rows that share a value of the part column have a domain of their own."""
+        return self.part_column
+
+    @property
+    def in_each_part(self) -> tuple[PerturbedColumn, ...]:
+        """In each part the column is one that is kept or replaced by a draw from the part's few values."""
+        return self.bound_parts
+
+    @property
+    def whole(self) -> PerturbedColumn:
+        """A stand-in on the whole domain, of which as much is kept as in the part that keeps least."""
+        retain = min((part.retain for part in self.parts), default=1.0)
+        return RetainedColumn(
+            self.name, self.type, self.domain, retain, self.nulls, self.outside, mechanism=self.mechanism
+        )
+
+    @property
     def size(self) -> int:
         """The number of values, NULL being one where it is a value."""
         return self.domain.size + (self.nulls == "value")

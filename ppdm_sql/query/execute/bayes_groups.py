@@ -43,7 +43,7 @@ class BayesGroups:
 def _estimates(engine: Engine, plan: Plan, groups: int) -> dict[str, Array]:
     observation = observe(plan)
     observed = _observed(engine, observation, groups)
-    axes = [axis.axis for axis in observation.axes]
+    axes = [axis.channel for axis in observation.axes]
     wanted = targets(plan, axes_of_answer(plan))
     if not axes:
         return {estimate_name(i): observed.reshape(groups) * float(target) for i, target in wanted.items()}

@@ -21,7 +21,6 @@ from ppdm_sql.query.plan.plan import Plan
 from ppdm_sql.query.sql.domain_groups import (
     CELLS,
     Branch,
-    cells_table,
     group_scan,
     possible_cells,
     state_scan,
@@ -126,12 +125,12 @@ def _outcomes(plan: Plan) -> Outcomes:
 
 def numbered_cells(plan: Plan) -> dict[str, pa.Table]:
     """The relations that number the cells of the key axes, by name."""
-    return {f"{CELLS}{place}": cells_table(plan.axes[axis]) for place, axis in enumerate(plan.key_axes)}
+    return {f"{CELLS}{place}": plan.axes[axis].cells_table() for place, axis in enumerate(plan.key_axes)}
 
 
 def _by_inversion(engine: Engine, plan: Plan, outcomes: Outcomes) -> tuple[Scanned, dict[str, Array]]:
     scan = group_scan(plan)
-    axes = [plan.axes[axis].axis for axis in plan.key_axes]
+    axes = [plan.axes[axis].channel for axis in plan.key_axes]
     shape = tuple(axis.cells for axis in axes)
     whole = not plan.query.labels and not plan.query.exact_keys
     scanned = Scanned(engine.table(scan.statement, numbered_cells(plan)), shape, int(whole))
@@ -185,7 +184,7 @@ def _by_bayes(engine: Engine, plan: Plan, outcomes: Outcomes) -> tuple[Scanned, 
     used = axes_of_answer(plan)
     others = tuple(axis for axis in used if axis not in plan.key_axes)
     order = (*plan.key_axes, *others)
-    axes = [axis.axis for axis in solved_axes(plan, order)]
+    axes = [axis.channel for axis in solved_axes(plan, order)]
     scanned = Scanned(engine.table(state_scan(plan, others), numbered_cells(plan)), tuple(axis.cells for axis in axes))
     observed = scanned.tensor("ppdm_n0")
     fit = solve(observed, axes)

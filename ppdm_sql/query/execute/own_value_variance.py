@@ -26,7 +26,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ppdm_sql.errors import Unsupported
-from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
 from ppdm_sql.query.plan.planned_axis import PlannedAxis
 from ppdm_sql.query.sql.domain_groups import Branch
 from ppdm_sql.reconstruct import adjoint, invert, invert_adjoint
@@ -41,8 +40,8 @@ class OwnValueVariance:
     """Covariances of totals; tensors have the shape (exact groups, outcomes, cells of each axis ..)."""
 
     def __init__(self, planned: Sequence[PlannedAxis], whole: Array, of_cell: Sequence[npt.NDArray[np.int64]]) -> None:
-        self.axes = [axis.axis for axis in planned]
-        self.columns = [axis.column for axis in planned]
+        self.axes = [axis.channel for axis in planned]
+        self.planned = planned
         self.whole = whole
         self.outcomes = tuple(int(index.max(initial=0)) + 1 for index in of_cell)
         if math.prod(self.outcomes) * whole.size > MAX_ENTRIES:
@@ -92,12 +91,12 @@ class OwnValueVariance:
     def _drift(self, total: Sequence[Branch], sums: Mapping[str, Array]) -> Array:
         """What a released row adds to each answer by what it adds to the replacing distributions."""
         result = np.zeros((1, *self.inside.shape))
-        for place, column in enumerate(self.columns):
-            if isinstance(column, SelfReplacedColumn) and self.axes[place].retain < 1:
+        for place, axis in enumerate(self.planned):
+            if axis.reads_release:
                 parts = [self._if_everybody(place, branch, sums[branch.column]) for branch in total]
                 free = self._free(place)
                 rows = float((self.whole * free).sum())
-                result = result - column.drift / rows * sum(parts, np.zeros(1)) * free
+                result = result - axis.drift / rows * sum(parts, np.zeros(1)) * free
         return result
 
     def _if_everybody(self, place: int, branch: Branch, rows: Array) -> Array:

@@ -12,9 +12,9 @@ from sqlglot import exp
 from ppdm_sql.channels.cells import Cells
 from ppdm_sql.channels.joint import JointCells
 from ppdm_sql.engine.base import Engine
-from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
-from ppdm_sql.mechanisms.retained.column import RetainedColumn
-from ppdm_sql.query.sql.lookup import grid_place
+from ppdm_sql.mechanisms.base import PerturbedColumn
+from ppdm_sql.query.plan.grid_places import grid_place
+from ppdm_sql.query.plan.measuring import Asked, Expressions, Line, Pair
 
 BINS = 4_096
 
@@ -27,22 +27,30 @@ FEW_ENTRIES = 2**19
 class Bins:
     """Bins of a grid: from each level's, those of `cut` are cut into bins of the next width; widths halve evenly."""
 
-    column: RetainedColumn
+    column: PerturbedColumn
     widths: tuple[int, ...]
     cut: tuple[tuple[int, ...], ...] = ()
 
     @staticmethod
-    def first(column: RetainedColumn) -> Bins:
+    def first(column: PerturbedColumn) -> Bins:
         """Bins of one width, as many as are counted at once."""
         width = 1
-        while column.domain.size > width * BINS:
+        bins = Bins(column, (width,))
+        while bins.size > width * BINS:
             width *= 2
         return Bins(column, (width,))
 
     @property
+    def size(self) -> int:
+        """The number of values of the grid."""
+        grid = self.column.declared_grid
+        assert grid is not None
+        return grid.size
+
+    @property
     def starts(self) -> npt.NDArray[np.int64]:
         """The place that each bin starts at, ascending."""
-        size = self.column.domain.size
+        size = self.size
         starts = np.arange(0, size, self.widths[0])
         for cut, width in zip(self.cut, self.widths[1:], strict=True):
             inside = np.concatenate([np.arange(a, min(b, size), width) for a, b in _spans(cut, starts, size)])
@@ -66,7 +74,7 @@ class Bins:
         """Bins that are finer where it matters, or None where they cannot be, or would be too many for the groups."""
         budget = max(128, min(BINS, FEW_ENTRIES // groups))
         width, starts = self.widths[-1], self.starts
-        ends = np.append(starts[1:], self.column.domain.size)
+        ends = np.append(starts[1:], self.size)
         near = np.unique(np.clip(np.concatenate([used - 1, used, used + 1]), 0, len(starts) - 1))
         chosen = [int(starts[i]) for i in near if starts[i] % width == 0 and ends[i] - starts[i] <= width]
         if width == 1 or not chosen or len(starts) > 4 * BINS:
@@ -91,9 +99,7 @@ class Binned:
     engine: Engine
     bins: Bins
 
-    def measure(
-        self, columns: Sequence[tuple[RetainedColumn, Sequence[exp.Expr], Sequence[exp.Expr], Sequence[exp.Expr]]]
-    ) -> list[Cells]:
+    def measure(self, columns: Sequence[Asked]) -> list[Cells]:
         """The cells of each column; of a labelled one, the bins."""
         others = iter(self.engine.measure([asked for asked in columns if not asked[3]]))
         return [
@@ -101,14 +107,10 @@ class Binned:
             for asked in columns
         ]
 
-    def measure_joint(
-        self, columns: tuple[RetainedColumn, RetainedColumn], terms: Sequence[exp.Expr], values: Sequence[exp.Expr]
-    ) -> JointCells:
+    def measure_joint(self, columns: Pair, terms: Expressions, values: Expressions) -> JointCells:
         """The cells of two columns together."""
         return self.engine.measure_joint(columns, terms, values)
 
-    def measure_noisy(
-        self, column: NoisyColumn, terms: Sequence[exp.Expr], labels: Sequence[exp.Expr], release: exp.Expr
-    ) -> Cells:
+    def measure_noisy(self, column: Line, terms: Expressions, labels: Expressions, release: exp.Expr) -> Cells:
         """The stretches of a column with noise."""
         return self.engine.measure_noisy(column, terms, labels, release)

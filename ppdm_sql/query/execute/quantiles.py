@@ -16,11 +16,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlglot import exp
 
-from ppdm_sql.domain.domain import Grid
 from ppdm_sql.engine.base import Engine
 from ppdm_sql.errors import Unsupported
-from ppdm_sql.mechanisms.retained.column import RetainedColumn
-from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
+from ppdm_sql.mechanisms.base import PerturbedColumn
 from ppdm_sql.query.execute.domain_groups import numbered_cells
 from ppdm_sql.query.execute.group_tensors import Scanned
 from ppdm_sql.query.execute.quantile_bins import Binned, Bins
@@ -121,12 +119,11 @@ def _distribution(
         plan = _check_own(make_plan(run(AGGREGATE, counting(query, asked[0], argument)), engine))
         distribution = _of_exact(plan, engine.table(groups_select(plan)))
         return distribution, find(distribution)
-    large = isinstance(column, RetainedColumn) and isinstance(column.domain, Grid) and column.domain.size > FEW
-    if not large or not isinstance(argument, exp.Column) or isinstance(column, SelfReplacedColumn):
+    grid = column.declared_grid
+    if grid is None or grid.size <= FEW or not isinstance(argument, exp.Column):
         plan = _check_own(make_plan(run(AGGREGATE, counting(query, asked[0], argument)), engine))
         distribution = _of_perturbed(engine, plan, None)
         return distribution, find(distribution)
-    assert isinstance(column, RetainedColumn)
     bins = Bins.first(column)
     for _ in range(MAX_ROUNDS):
         binned = Binned(engine, bins)
@@ -193,13 +190,13 @@ def _of_perturbed(engine: Engine, plan: Plan, bins: Bins | None) -> _Distributio
 
     inverted = np.zeros((count, len(planned.cells)))
     for one in branches:
-        inverted += invert(tensor(one.column), [planned.axis]) * one.cells * one.scale
+        inverted += invert(tensor(one.column), [planned.channel]) * one.cells * one.scale
     counts = np.zeros((count, len(distinct)))
     np.add.at(counts.T, place, inverted.T)
 
     def variance(phi: Array) -> Array:
         wide: Array = np.concatenate([phi, np.zeros((len(phi), len(distinct) - size))], axis=1)[:, place]
-        effects = [invert_adjoint(wide * one.cells, [planned.axis]) * one.scale for one in branches]
+        effects = [invert_adjoint(wide * one.cells, [planned.channel]) * one.scale for one in branches]
         result: Array = -(inverted * wide**2).sum(axis=1)
         for a, one in zip(effects, branches, strict=True):
             for b, other in zip(effects, branches, strict=True):
@@ -207,13 +204,13 @@ def _of_perturbed(engine: Engine, plan: Plan, bins: Bins | None) -> _Distributio
                 result += (tensor(scan.products[pair]) * a * b).sum(axis=1)
         return result
 
-    if planned.axis.retain == 1 and all(plan.axes[i].axis.retain == 1 for i in plan.totals[total].axes):
+    if not any(plan.axes[i].perturbed for i in (axis, *plan.totals[total].axes)):
         variance = _certain
     bottoms = tops = distinct[:size]
     kind = values.type
     if bins is not None:
         starts = bins.starts
-        ends = np.append(starts[1:], bins.column.domain.size) - 1
+        ends = np.append(starts[1:], bins.size) - 1
         bottoms, tops = (_grid_numbers(bins.column, places) for places in (starts, ends))
         kind = _grid_type(bins.column)
     if not size:  # every value is NULL, and nobody has a quantile
@@ -224,8 +221,7 @@ def _of_perturbed(engine: Engine, plan: Plan, bins: Bins | None) -> _Distributio
 def _check_own(plan: Plan) -> Plan:
     """Refuse columns that are replaced by their own values: their draws are not independent."""
     if plan.own_axes:
-        column = plan.axes[plan.own_axes[0]].column
-        assert column is not None
+        column = plan.axes[plan.own_axes[0]].columns[0]
         raise Unsupported(
             f"Unsupported: a quantile beside {column.name}, which is replaced by its own values. Ask for counts and "
             "sums of it instead."
@@ -294,9 +290,9 @@ def _check_finite(plan: Plan, values: pa.Array, numbers: Array, meant: npt.NDArr
         )
 
 
-def _grid_numbers(column: RetainedColumn, places: npt.NDArray[np.int64]) -> Array:
-    grid = column.domain
-    assert isinstance(grid, Grid)
+def _grid_numbers(column: PerturbedColumn, places: npt.NDArray[np.int64]) -> Array:
+    grid = column.declared_grid
+    assert grid is not None
     if max(abs(grid.low), abs(grid.low + grid.size * grid.step)) > LARGE:
         raise Unsupported(
             f"Unsupported: a quantile of {column.name}, whose {grid.size:,} values lie beyond 2^53. Ask for one of "
@@ -308,7 +304,7 @@ def _grid_numbers(column: RetainedColumn, places: npt.NDArray[np.int64]) -> Arra
     return np.asarray(units / 10.0**grid.scale)
 
 
-def _grid_type(column: RetainedColumn) -> pa.DataType:
+def _grid_type(column: PerturbedColumn) -> pa.DataType:
     if column.type.family == "decimal":
         return pa.decimal128(column.type.width, column.type.scale)
     families: Mapping[str, pa.DataType] = {

@@ -14,13 +14,13 @@ from sqlglot import exp
 
 from ppdm_sql.engine.base import Engine
 from ppdm_sql.errors import Unsupported
-from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
 from ppdm_sql.query.plan.formula import target_tensor
+from ppdm_sql.query.plan.layout import Layout
 from ppdm_sql.query.plan.plan import Plan
 from ppdm_sql.query.plan.planned_axis import PlannedAxis
 from ppdm_sql.query.plan.range_widths import check_widths, outcomes_of
 from ppdm_sql.query.sql.domain_groups import possible_cells
-from ppdm_sql.query.sql.states import GROUP, ROWS, axes_of_answer, cell_number, group_statement, rank
+from ppdm_sql.query.sql.states import GROUP, ROWS, axes_of_answer, group_statement, rank
 from ppdm_sql.query.understand.aggregates import native_name
 from ppdm_sql.query.understand.noisy_ranges import DECONVOLUTION
 from ppdm_sql.query.understand.scan import (
@@ -34,15 +34,7 @@ from ppdm_sql.query.understand.scan import (
     named,
     number,
 )
-from ppdm_sql.reconstruct.deconvolution import (
-    SEEN,
-    Bins,
-    Smooth,
-    chances,
-    deconvolution_errors,
-    deconvolve,
-    make_bins,
-)
+from ppdm_sql.reconstruct.deconvolution import Smooth, deconvolution_errors, deconvolve
 
 Array = npt.NDArray[np.float64]
 
@@ -55,41 +47,13 @@ MAX_FITS = 2_000
 MAX_FITS_WITH_ERRORS = 200
 
 
-@dataclass(frozen=True)
-class Layout:
-    """How noisy numbers are counted, and the bins that originals are counted in."""
-
-    origin: float
-    width: float
-    intervals: int
-    bins: Bins
-    column: NoisyColumn
-
-    @property
-    def matrix(self) -> Array:
-        """The chance that a number of each bin is seen in each interval."""
-        seen = self.origin + self.width * np.arange(1, self.intervals, dtype=np.float64)
-        return chances(self.bins.edges, seen, self.column.deviation)
-
-
-def layout_of(axis: PlannedAxis) -> Layout:
-    """Intervals end half way between two steps, where rounding changes nothing; bins at the bounds of the query."""
-    column, runs = axis.noisy, axis.runs
-    assert column is not None and runs is not None
-    step = float(column.step)
-    width = step * max(1, round(SEEN * column.deviation / step))
-    origin = (math.floor(runs.low / step) - 0.5) * step
-    intervals = max(1, math.floor((runs.high - origin) / width) + 1)
-    return Layout(origin, width, intervals, make_bins(runs.bounds, runs.low, runs.high, column.deviation), column)
-
-
 def range_scan(plan: Plan) -> exp.Select:
     """The statement that counts noisy numbers by interval, in every group and exact cell."""
     layout = _layout(plan)
-    column = exp.column(exp.to_identifier(layout.column.name, quoted=True))
+    column = exp.column(exp.to_identifier(layout.name, quoted=True))
     offset = exp.Paren(this=exp.Sub(this=column, expression=number(layout.origin)))
     interval = exp.cast(exp.Floor(this=exp.Div(this=offset, expression=number(layout.width))), "BIGINT")
-    cells = (*(cell_number(plan.axes[i]) for i in _exact_axes(plan)), interval)
+    cells = (*(plan.axes[i].cell_number() for i in _exact_axes(plan)), interval)
     scan = Scan(plan.query)
     scan.add(count_rows())
     keys = [exp.column(key_name(i)) for i in plan.query.exact_keys]
@@ -136,7 +100,7 @@ def _reconstructed(engine: Engine, plan: Plan) -> pa.Table:
     matrix = layout.matrix
     fit = deconvolve(seen.reshape(-1, layout.intervals), matrix)
     x = fit.x.reshape(groups.num_rows, states, len(matrix))
-    of_bin = np.array(plan.axes[axis].runs.cell)[layout.bins.run]  # type: ignore[union-attr]
+    of_bin = layout.cell
     null = [i for i, cell in enumerate(plan.axes[axis].cells) if cell.fixed]
     results = {}
     for i, target in wanted.items():
@@ -154,7 +118,7 @@ def _reconstructed(engine: Engine, plan: Plan) -> pa.Table:
 def _layout(plan: Plan) -> Layout:
     axis = plan.noisy_axis
     assert axis is not None
-    return layout_of(plan.axes[axis])
+    return plan.axes[axis].layout()
 
 
 def _check_fineness(layout: Layout) -> None:
@@ -162,7 +126,7 @@ def _check_fineness(layout: Layout) -> None:
     bins = len(layout.bins.edges) - 1
     if layout.intervals * bins > MAX_CHANCES:
         raise Unsupported(
-            f"Unsupported: ranges of {layout.column.name}, whose noise is so small beside how far its numbers reach "
+            f"Unsupported: ranges of {layout.name}, whose noise is so small beside how far its numbers reach "
             f"that they would be counted in {layout.intervals:,} intervals, for {bins:,} bins; at most {MAX_CHANCES:,} "
             "of both together are looked at. Ask for sums and averages of it."
         )
@@ -233,7 +197,7 @@ def _covariances(
     for state in range(shape[1]):
         targets = np.concatenate([wanted[i][state] for i in numbers])
         part = Smooth(fit.x.reshape(shape)[:, state], fit.early.reshape(shape)[:, state])
-        found = deconvolution_errors(part, matrix, targets, layout.bins.edges, layout.column.deviation)
+        found = deconvolution_errors(part, matrix, targets, layout.bins.edges, layout.deviation)
         for one, other in total:
             rows, columns = (numbers.index(i) * outcomes + np.arange(outcomes) for i in (one, other))
             total[one, other] += found[:, rows, columns]

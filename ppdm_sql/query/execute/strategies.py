@@ -2,19 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pyarrow as pa
 from sqlglot import exp
 
 from ppdm_sql.engine.base import Engine
+from ppdm_sql.mechanisms.registry import capability
 from ppdm_sql.query.execute.bayes_groups import BayesGroups
 from ppdm_sql.query.execute.domain_groups import DomainGroups
 from ppdm_sql.query.execute.inverted_groups import InvertedGroups
-from ppdm_sql.query.execute.item_groups import ItemGroups
 from ppdm_sql.query.execute.quantiles import Quantiles
 from ppdm_sql.query.execute.ranges import Ranges
 from ppdm_sql.query.execute.strategy import Strategy
 from ppdm_sql.query.plan.parts import PARTS, added
 from ppdm_sql.query.plan.plan import Plan
+
+
+class OwnGroups:
+    """Groups by a column whose mechanism has a strategy of its own: by the items that its values hold."""
+
+    def applies(self, plan: Plan) -> bool:
+        """Where a query groups by such a column."""
+        return _own(plan) is not None
+
+    def statements(self, plan: Plan) -> list[exp.Expr]:
+        """Those of the mechanism."""
+        strategy = _own(plan)
+        assert strategy is not None
+        return strategy.statements(plan)
+
+    def run(self, engine: Engine, plan: Plan) -> pa.Table:
+        """The groups that the mechanism finds."""
+        strategy = _own(plan)
+        assert strategy is not None
+        return strategy.run(engine, plan)
+
+
+def _own(plan: Plan) -> Strategy | None:
+    columns = (column for axis in plan.key_axes for column in plan.axes[axis].columns)
+    found: Iterator[Strategy] = (capability(c.mechanism, "groups") for c in columns if c.holds_items)
+    return next(found, None)
 
 
 class AddedParts:
@@ -36,7 +64,7 @@ class AddedParts:
 
 
 STRATEGIES: tuple[Strategy, ...] = (
-    ItemGroups(),
+    OwnGroups(),
     AddedParts(),
     Ranges(),
     Quantiles(),

@@ -8,12 +8,10 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
-from ppdm_sql.mechanisms.retained.column import RetainedColumn
-from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
 from ppdm_sql.policy.manifest import Manifest
+from ppdm_sql.query.plan.measuring import Measuring
 from ppdm_sql.query.plan.parts import Part, partitioned
-from ppdm_sql.query.plan.plan import Measuring, Plan, make_plan
+from ppdm_sql.query.plan.plan import Plan, make_plan
 from ppdm_sql.query.understand.correlated import qualified
 from ppdm_sql.query.understand.from_clause import read_relation
 from ppdm_sql.query.understand.joining import prune
@@ -104,7 +102,7 @@ class Joined:
         """Refuse Gaussian noise where a row's noise is added up, or meets that of another release."""
         for node in (query.tree, *query.given) if several else ():
             for column in query.perturbed_in(node):
-                if isinstance(column, NoisyColumn):
+                if column.adds_noise:
                     refuse(
                         self.sql,
                         self.select,
@@ -120,9 +118,8 @@ class Joined:
             return make_plan(self._prepared(0, whole[0]), engine)
         parts = []
         for member, one in zip(self.members, whole, strict=True):
-            bound = {name: column for name, column in member.perturbed.items() if isinstance(column, RetainedColumn)}
             rows = max((manifest.rows for manifest in _manifests(member.relation.sources)), default=0)
-            parts.append(Part(one.table, bound, rows))
+            parts.append(Part(one.table, member.perturbed, rows))
         return partitioned(query, parts, engine, self._prepared)
 
     def _prepared(self, number: int, query: Query) -> Query:
@@ -170,7 +167,7 @@ class Joined:
         """A column that is replaced by its own values draws them from the whole release, not from what is joined."""
         for node in (query.tree, *query.given):
             for column in query.perturbed_in(node):
-                if isinstance(column, SelfReplacedColumn) and not column.exact:
+                if column.drawn_from_release and not column.exact:
                     refuse(
                         self.sql,
                         self.select,

@@ -24,11 +24,9 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from ppdm_sql.channels.cells import ExactColumn
-from ppdm_sql.domain.domain import Values
-from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
-from ppdm_sql.mechanisms.retained.column import RetainedColumn
-from ppdm_sql.query.plan.plan import Measuring, Plan, make_plan
+from ppdm_sql.mechanisms.base import PerturbedColumn
+from ppdm_sql.query.plan.measuring import Measuring
+from ppdm_sql.query.plan.plan import Plan, make_plan
 from ppdm_sql.query.understand.aggregates import native_name
 from ppdm_sql.query.understand.pieces import put_together
 from ppdm_sql.query.understand.query import Query
@@ -50,7 +48,7 @@ class Part:
     """
 
     table: exp.Expr
-    columns: Mapping[str, RetainedColumn]
+    columns: Mapping[str, PerturbedColumn]
     rows: int
     exact: tuple[exp.Expr, ...] = ()
 
@@ -73,23 +71,23 @@ def in_part(query: Query, part: Part) -> Query:
     exact = (*query.exact, *part.exact)
     axes = []
     for axis in query.axes:
-        if isinstance(axis.column, NoisyColumn):
-            why = f"{axis.column.name} has Gaussian noise, and ranges of it are not reconstructed part by part."
+        ranges = [column.name for column in axis.columns if column.ranges_only]
+        if ranges:
+            why = f"{ranges[0]} has Gaussian noise, and ranges of it are not reconstructed part by part."
             refuse(query.sql, (*axis.terms, *axis.labels)[0], why, "Ask for the parts one by one.")
-        column, partner = (None if one is None else _column(one, part, exact) for one in (axis.column, axis.partner))
-        if partner is not None and (isinstance(column, ExactColumn) or isinstance(partner, ExactColumn)):
+        if len(axis.columns) > 1 and any(column.name not in part.columns for column in axis.columns):
             refuse(
                 query.sql,
                 (axis.terms or axis.values)[0],
                 "it spans two columns, of which a part of the rows has one exact and one perturbed, or both exact.",
                 "Ask for the parts one by one, and add the answers up.",
             )
-        axes.append(replace(axis, column=column, partner=partner))
+        axes.append(replace(axis, columns=tuple(_column(column, part, exact) for column in axis.columns)))
     manifest = replace(query.manifest, rows=part.rows)
     return replace(query, table=part.table, manifest=manifest, axes=tuple(axes), exact=exact)
 
 
-def _column(column: RetainedColumn, part: Part, exact: Sequence[exp.Expr]) -> RetainedColumn:
+def _column(column: PerturbedColumn, part: Part, exact: Sequence[exp.Expr]) -> PerturbedColumn:
     """A column as the part perturbs it; where it does not, its values are looked up."""
     if column.name in part.columns:
         return part.columns[column.name]
@@ -97,8 +95,7 @@ def _column(column: RetainedColumn, part: Part, exact: Sequence[exp.Expr]) -> Re
     values = exp.Select(expressions=[name], from_=exp.From(this=part.table.copy()), distinct=exp.Distinct())
     if exact:
         values.set("where", exp.Where(this=conjunction([grouped(condition.copy()) for condition in exact])))
-    text = values.sql(dialect=ANALYST)
-    return ExactColumn(column.name, column.type, Values(()), 1.0, "error", "error", relation=text)
+    return column.exact_in(values.sql(dialect=ANALYST))
 
 
 def added(plan: Plan, relation: exp.Expr, columns: Sequence[str]) -> exp.Select:

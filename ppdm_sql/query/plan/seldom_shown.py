@@ -13,7 +13,6 @@ from typing import NoReturn
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.query.plan.formula import All, Atom, Formula, axes_of
 from ppdm_sql.query.plan.plan import Plan
-from ppdm_sql.query.plan.planned_axis import BasketAxis, JointAxis, PlannedAxis
 
 LEAST_ROWS = 3.0
 """As many are expected to show it, if all rows meet the conditions: fewer, and in 5 % of releases none does."""
@@ -50,25 +49,12 @@ def _refuse(names: Sequence[str], rows: int, expected: float) -> NoReturn:
 def _log_shown(plan: Plan, formula: Formula) -> float:
     """The logarithm of how likely a row that meets a formula is to show that it does, at least."""
     if isinstance(formula, Atom):
-        return math.log(_shown(plan.axes[formula.axis], formula.cells))
+        return math.log(plan.axes[formula.axis].shown(formula.cells))
     chances = [_log_shown(plan, part) for part in formula.parts]
     return math.fsum(chances) if isinstance(formula, All) else min(chances, default=0.0)
 
 
-def _shown(axis: PlannedAxis, inside: frozenset[int]) -> float:
-    """How likely a row in some cells of an axis is to be shown in one of them."""
-    if axis.column is None or isinstance(axis, BasketAxis) or axis.axis.retain == 1 or inside <= {*axis.axis.fixed}:
-        return 1.0
-    if isinstance(axis, JointAxis):
-        return axis.axis.retain  # that of both columns
-    retain = axis.axis.retain
-    return min(1.0, retain + (1 - retain) * math.fsum(axis.axis.shares[i] for i in inside))
-
-
 def _names(plan: Plan, formula: Formula) -> Iterator[str]:
     """The perturbed columns that a formula is of."""
-    for axis in (plan.axes[place] for place in axes_of(formula)):
-        if isinstance(axis, JointAxis):
-            yield from (column.name for column in axis.columns)
-        elif axis.column is not None and axis.axis.retain < 1:
-            yield axis.column.name
+    for place in axes_of(formula):
+        yield from plan.axes[place].scarce

@@ -34,7 +34,7 @@ def varying(plans: Iterable[Plan]) -> exp.Expr | None:
     """The first part of what is asked of perturbed columns that may be another one when the answer is read later."""
     for plan in plans:
         for axis in plan.query.axes:
-            for node in (*axis.terms, *axis.values, *axis.labels) if axis.column or axis.basket else ():
+            for node in (*axis.terms, *axis.values, *axis.labels) if axis.columns else ():
                 if (found := _varying(node)) is not None:
                     return found
         if (found := varying(plan.parts)) is not None:

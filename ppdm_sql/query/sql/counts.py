@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from ppdm_sql.query.plan.formula import target_tensor
 from ppdm_sql.query.plan.plan import Plan, PlannedTotal
-from ppdm_sql.query.plan.planned_axis import BasketAxis, JointAxis, PlannedAxis
+from ppdm_sql.query.plan.planned_axis import PlannedAxis
 from ppdm_sql.query.understand.scan import Scan, conjunction, count_rows, number, total
 from ppdm_sql.reconstruct.inversion import invert_adjoint
 from ppdm_sql.syntax.parentheses import grouped
@@ -44,7 +44,7 @@ def covariance_by_counts(
 def can_be_counted(plan: Plan, *totals: PlannedTotal) -> bool:
     """Whether the totals are counts over few enough states, each of which a condition tells from the others."""
     used = [plan.axes[place] for place in {place for total in totals for place in total.axes}]
-    if any(isinstance(axis, JointAxis | BasketAxis) or not axis.told_by_terms for axis in used):
+    if not all(axis.can_be_counted for axis in used):
         return False
     few = states(used) <= MAX_COUNTED_STATES
     return few and all(total.counted is not None for total in totals)
@@ -53,7 +53,7 @@ def can_be_counted(plan: Plan, *totals: PlannedTotal) -> bool:
 def _weights(plan: Plan, total: PlannedTotal, used: tuple[int, ...]) -> Tensor:
     assert total.counted is not None
     target = target_tensor(total.counted, used, plan.cell_counts).astype(float)
-    return invert_adjoint(target, [plan.axes[i].axis for i in used])
+    return invert_adjoint(target, [plan.axes[i].channel for i in used])
 
 
 def _functional(scan: Scan, plan: Plan, used: tuple[int, ...], weights: Tensor) -> exp.Expr:

@@ -17,14 +17,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 from sqlglot import exp
 
 from ppdm_sql.query.plan.formula import FALSE, Formula, axes_of, restrict
 from ppdm_sql.query.plan.plan import Plan, PlannedProduct, PlannedTotal
-from ppdm_sql.query.plan.planned_axis import PlannedAxis
-from ppdm_sql.query.sql.states import GROUP, cell_number, rank, solved_axes
-from ppdm_sql.query.sql.summed_values import drawn_mean, value_inside
+from ppdm_sql.query.sql.states import GROUP, rank, solved_axes
 from ppdm_sql.query.sql.weights import RowWeights
 from ppdm_sql.query.understand.query import Value
 from ppdm_sql.query.understand.scan import Scan, cell_name, conjunction, count_rows, inner, key_name, named
@@ -117,28 +114,17 @@ class _Summed:
 
 def _summed(plan: Plan, value: Value, cells: Tensor) -> tuple[_Summed, ...]:
     """The values of the rows that were observed in a cell, and what draws are expected to have added there."""
-    axis = plan.axes[value.axis]
     others = tuple(place for place, key in enumerate(plan.key_axes) if key != value.axis)
     inside = frozenset(np.nonzero(cells.any(axis=others))[0].tolist())
-    retain, fixed = axis.axis.retain, list(axis.axis.fixed)
-    kept = np.eye(len(axis.cells)) / retain
-    kept[fixed, fixed] = 1.0
-    seen = _Summed(value.axis, kept, value_inside(axis, value.index, inside))
-    if retain == 1:
-        return (seen,)
-    means = [drawn_mean(axis, value.index, [cell] if cell in inside else []) for cell in range(len(axis.cells))]
-    drawn = np.tile(np.array(means) * -(1 - retain) / retain, (len(axis.cells), 1))
-    drawn[fixed, :] = drawn[:, fixed] = 0.0
-    return seen, _Summed(value.axis, drawn)
+    return tuple(_Summed(value.axis, *part) for part in plan.axes[value.axis].summed(value.index, inside))
 
 
 def _value_of_cells(plan: Plan, value: Value) -> Tensor:
     """A value in each cell of its axis, which it tells apart, shaped to multiply a tensor over the key axes."""
-    axis = plan.axes[value.axis]
-    values = axis.label_values[len(axis.labels) - len(axis.values) + value.index].to_pylist()
+    values = plan.axes[value.axis].value_of_cells(value.index)
     shape = [1] * len(plan.key_axes)
     shape[plan.key_axes.index(value.axis)] = len(values)
-    return np.array([number or 0.0 for number in values]).reshape(shape)
+    return values.reshape(shape)
 
 
 def _restrictions(plan: Plan, formula: Formula) -> Iterator[tuple[Formula, Tensor]]:
@@ -165,7 +151,7 @@ def state_scan(plan: Plan, others: tuple[int, ...]) -> exp.Select:
     """The statement that counts states: cells of the key axes, and of the `others`, numbered in their order."""
     scan = Scan(plan.query)
     scan.add(count_rows())
-    return _numbered(plan, scan, tuple(cell_number(axis) for axis in solved_axes(plan, others)))
+    return _numbered(plan, scan, tuple(axis.cell_number() for axis in solved_axes(plan, others)))
 
 
 def whole_scan(plan: Plan) -> exp.Select:
@@ -176,7 +162,7 @@ def whole_scan(plan: Plan) -> exp.Select:
 
 def _numbered(plan: Plan, scan: Scan, others: tuple[exp.Expr, ...] = ()) -> exp.Select:
     """The scan, with the numbers of groups and cells in the place of keys, labels and terms."""
-    told = [telling(plan.axes[axis]) for axis in plan.key_axes]
+    told = [plan.axes[axis].telling() for axis in plan.key_axes]
     scanned = scan.select((*itertools.chain(*told), *others))
     keys = [exp.column(key_name(i)) for i in plan.query.exact_keys]
     columns: list[exp.Expr] = [*keys, named(rank(keys), GROUP)]
@@ -198,20 +184,3 @@ def _numbered(plan: Plan, scan: Scan, others: tuple[exp.Expr, ...] = ()) -> exp.
 def place_name(place: int) -> str:
     """Name of the number of a row's cell on an axis of the tensor."""
     return f"ppdm_place{place}"
-
-
-def telling(axis: PlannedAxis) -> tuple[exp.Expr, ...]:
-    """The expressions that together tell the cells of a key axis apart."""
-    assert axis.column is not None
-    null = exp.Is(this=exp.column(exp.to_identifier(axis.column.name, quoted=True)), expression=exp.Null())
-    return (*axis.labels, *axis.terms, *([null] if axis.axis.fixed else []))
-
-
-def cells_table(axis: PlannedAxis) -> pa.Table:
-    """The cells of a key axis by what tells them apart, with their numbers."""
-    told = list(axis.label_values)
-    told += [pa.array([cell.truth[i] for cell in axis.cells], pa.bool_()) for i in range(len(axis.terms))]
-    if axis.axis.fixed:
-        told.append(pa.array([cell.fixed for cell in axis.cells]))
-    columns = {f"t{i}": values for i, values in enumerate(told)}
-    return pa.table(columns | {"cell": pa.array(range(len(axis.cells)), pa.int64())})

@@ -1,30 +1,20 @@
 """Counts by item: `SELECT item, count(*) FROM baskets, unnest(items) AS t(item) GROUP BY item`.
 
-The pass puts one mark in the place of the item, wherever a query unnests a column of baskets. The statement adds up,
-for every item at once, what baskets add that show it, and what all baskets add whether they show it or not.
+The pass puts one mark in the place of the item, wherever a query unnests a column of baskets.
 """
 
 from __future__ import annotations
 
-from sqlglot import exp, parse_one
+from sqlglot import exp
 
-from ppdm_sql.errors import Unsupported
-from ppdm_sql.mechanisms.baskets.column import BasketColumn
-from ppdm_sql.query.plan.plan import Plan
-from ppdm_sql.query.plan.planned_axis import BasketAxis
-from ppdm_sql.query.sql.basket_weights import by_size, inverse_contrasts, rhos, seed_value
-from ppdm_sql.query.sql.weights import RowWeights
+from ppdm_sql.mechanisms.base import PerturbedColumn
 from ppdm_sql.query.understand.memberships import ITEM, is_item
 from ppdm_sql.query.understand.query import Query
-from ppdm_sql.query.understand.scan import Scan, covariance_name, estimate_name, key_name, number
-from ppdm_sql.syntax.dialects import ANALYST
 from ppdm_sql.syntax.parentheses import bare
 from ppdm_sql.syntax.refuse import refuse
 
 UNNESTED = "ppdm_unnested"
 """Marks a SELECT that unnests a column of baskets."""
-ITEMS = "ppdm_items"
-"""The relation of all items, with their numbers, and of seeds the masks of their bits."""
 
 
 def group_items(query: Query) -> None:
@@ -61,7 +51,7 @@ def check_grouped(query: Query) -> None:
         refuse(query.sql, query.tree, why, remedy)
 
 
-def _mark(node: exp.Expr, basket: BasketColumn) -> exp.Expr:
+def _mark(node: exp.Expr, basket: PerturbedColumn) -> exp.Expr:
     mark = exp.Anonymous(this=ITEM, expressions=[exp.column(exp.to_identifier(basket.name, quoted=True))])
     starts = [below.meta["start"] for below in node.walk() if "start" in below.meta]
     if starts:
@@ -69,7 +59,7 @@ def _mark(node: exp.Expr, basket: BasketColumn) -> exp.Expr:
     return mark
 
 
-def _unnested(query: Query) -> tuple[BasketColumn | None, set[tuple[str, str]]]:
+def _unnested(query: Query) -> tuple[PerturbedColumn | None, set[tuple[str, str]]]:
     """The column that FROM unnests, and how the query may call its items."""
     joins = query.tree.args.get("joins") or []
     if len(joins) != 1 or joins[0].args.get("on") or joins[0].args.get("using") or joins[0].side:
@@ -88,82 +78,9 @@ def _unnested(query: Query) -> tuple[BasketColumn | None, set[tuple[str, str]]]:
     return basket, {("", name), (table, name)}
 
 
-def _basket(query: Query, node: exp.Expr) -> BasketColumn | None:
+def _basket(query: Query, node: exp.Expr) -> PerturbedColumn | None:
     if not isinstance(node, exp.Column) or node.table.casefold() not in ("", query.table.alias_or_name.casefold()):
         return None
     released = query.column(node.name)
     perturbed = released.perturbed if released is not None else None
-    return perturbed if isinstance(perturbed, BasketColumn) else None
-
-
-def item_statement(plan: Plan, axis: BasketAxis) -> exp.Expr:
-    """Every group of exact keys with every item: its totals and their covariances."""
-    query, basket = plan.query, axis.basket
-    if len(query.labels) > 1:
-        raise Unsupported(
-            f"Unsupported: groups by the items of {basket.name} and by another perturbed column at once. Group by "
-            "items and exact columns, and pick rows by the other column."
-        )
-    if any(plan.axes[i] is axis for total in plan.totals for i in total.axes):
-        raise Unsupported(
-            f"Unsupported: counts by item of baskets that are picked by their items. Count the itemset itself: "
-            f"list_has_all({basket.name}, ['milk', 'bread'])."
-        )
-    weights = RowWeights(plan)
-    pairs = query.squares
-    wanted = sorted({*query.answered, *(i for pair, square in pairs.items() for i in (*pair, square))})
-    rows = {i: weights.of_total(plan.totals[i]) for i in wanted}
-    contrasts, rho = inverse_contrasts(basket, 1), rhos(basket)
-    seen, always = Scan(query), Scan(query)
-
-    def part(scan: Scan, factor: list[float], *totals: int) -> str:
-        bodies = [by_size(basket, factor, portable=False), *(exp.Paren(this=rows[i].body) for i in totals)]
-        body = " * ".join(one.sql(dialect=ANALYST) for one in bodies)
-        scale = 1.0
-        for i in totals:
-            scale *= rows[i].scale
-        column = scan.add(parse_one(f"coalesce(sum({body}), 0e0)", dialect=ANALYST))
-        return f"{number(scale).sql()} * coalesce({'seen' if scan is seen else 'always'}.{column.name}, 0e0)"
-
-    def both(on_seen: list[float], on_all: list[float], *totals: int) -> str:
-        return f"{part(seen, on_seen, *totals)} + {part(always, on_all, *totals)}"
-
-    shifts = [-r * c for r, c in zip(rho, contrasts, strict=True)]
-    gains = [((1 - r) ** 2 - r**2) * c**2 for r, c in zip(rho, contrasts, strict=True)]
-    squares = [(r * c) ** 2 for r, c in zip(rho, contrasts, strict=True)]
-    estimates = {i: both(contrasts, shifts, i) for i in wanted}
-    columns = [f"{estimates[i]} AS {estimate_name(i)}" for i in sorted(query.answered)]
-    for (one, other), square in pairs.items():
-        columns.append(f"{both(gains, squares, one, other)} - ({estimates[square]}) AS {covariance_name(one, other)}")
-    keys = [key_name(i) for i in query.exact_keys]
-    (label,) = query.labels
-    selected = [*(f"always.{key}" for key in keys), f"i.item AS {key_name(label)}", *columns]
-    same = ["seen.ppdm_c0 = i.number", *(f"seen.{key} IS NOT DISTINCT FROM always.{key}" for key in keys)]
-    return parse_one(
-        f"WITH seen AS ({_seen(seen, plan, basket)}), always AS ({always.select().sql(dialect=ANALYST)}) "
-        f"SELECT {', '.join(selected)} FROM always CROSS JOIN {ITEMS} AS i LEFT JOIN seen ON {' AND '.join(same)}",
-        dialect=ANALYST,
-    )
-
-
-def _seen(scan: Scan, plan: Plan, basket: BasketColumn) -> str:
-    """The scan of baskets with each item that they show, by its number."""
-    statement = scan.select((exp.column("ppdm_number"),))
-    table = plan.query.table.copy()
-    table.set("alias", None)
-    source, items = table.sql(dialect=ANALYST), exp.to_identifier(basket.name, quoted=True).sql(dialect=ANALYST)
-    if basket.code is None:
-        inner = (
-            f"SELECT ppdm_b.*, i.number AS ppdm_number FROM (SELECT *, unnest({items}) AS ppdm_unnested FROM {source}) "
-            f"AS ppdm_b JOIN {ITEMS} AS i ON i.item = ppdm_b.ppdm_unnested"
-        )
-    else:
-        bits = [f"i.mask{bit}" for bit in range(basket.code.bits)]
-        threshold = by_size(basket, [r * (1 << basket.code.bits) for r in rhos(basket)], portable=False)
-        inner = (
-            f"SELECT ppdm_b.*, i.number AS ppdm_number FROM {source} AS ppdm_b CROSS JOIN {ITEMS} AS i "
-            f"WHERE {seed_value(items, bits)} < {threshold.sql(dialect=ANALYST)}"
-        )
-    alias = exp.TableAlias(this=exp.to_identifier(plan.query.table.alias_or_name, quoted=True))
-    statement.set("from_", exp.From(this=exp.Subquery(this=parse_one(inner, dialect=ANALYST), alias=alias)))
-    return str(statement.sql(dialect=ANALYST))
+    return perturbed if perturbed is not None and perturbed.holds_items else None

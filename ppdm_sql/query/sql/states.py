@@ -9,15 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from sqlglot import exp
 
-from ppdm_sql.channels.cells import Cell, column_axis
-from ppdm_sql.channels.joint import positions, weights
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.query.plan.formula import target_tensor
 from ppdm_sql.query.plan.plan import Plan
-from ppdm_sql.query.plan.planned_axis import JointAxis, PlannedAxis
+from ppdm_sql.query.plan.planned_axis import PlannedAxis
 from ppdm_sql.query.sql.counts import conjunction_counts, counts_to_states, states
-from ppdm_sql.query.sql.lookup import lookup
-from ppdm_sql.query.understand.scan import Scan, cell_name, count_rows, key_name, typed
+from ppdm_sql.query.understand.scan import Scan, cell_name, count_rows, key_name
 
 MAX_CONJUNCTIONS = 16
 """Up to here the states are counted by conjunctions, above by grouping."""
@@ -69,36 +66,13 @@ def targets(plan: Plan, used: Sequence[int]) -> dict[int, Tensor]:
 
 def solved_axes(plan: Plan, used: Sequence[int]) -> tuple[PlannedAxis, ...]:
     """The axes along which states are reconstructed: of two columns that an expression spans, both, value by value."""
-    found: list[PlannedAxis] = []
-    for axis in (plan.axes[i] for i in used):
-        found += _single_values(axis) if isinstance(axis, JointAxis) else [axis]
-    return tuple(found)
-
-
-def _single_values(axis: JointAxis) -> list[PlannedAxis]:
-    a, b = axis.columns
-    if axis.joint is None or axis.joint.pairs is None:
-        raise Unsupported(
-            f"Unsupported: {a.name} and {b.name} together have {positions(a) * positions(b):,} pairs of values, and "
-            f"Bayes reconstructs at most {MAX_STATES:,} states. Use SET ppdm_method = 'inversion'."
-        )
-    found = []
-    for column in (a, b):
-        drawn = weights(column)[: column.size].tolist()
-        cells = [Cell((), weight) for weight in drawn]
-        cells += [Cell((), 0, fixed=True)] * (positions(column) - column.size)
-        found.append(PlannedAxis(column_axis(column, cells), tuple(cells), (), column))
-    return found
+    return tuple(one for i in used for one in plan.axes[i].single_values())
 
 
 def _spread_out(plan: Plan, used: Sequence[int], target: Tensor) -> Tensor:
     """From cells of two columns together to pairs of their values."""
     for place in reversed(range(len(used))):
-        axis = plan.axes[used[place]]
-        if isinstance(axis, JointAxis):
-            assert axis.joint is not None
-            assert axis.joint.pairs is not None
-            target = np.take(target, axis.joint.pairs, axis=place)
+        target = plan.axes[used[place]].spread_out(target, place)
     return target
 
 
@@ -115,7 +89,7 @@ def observe(plan: Plan) -> Observation:
     if states(axes) <= MAX_CONJUNCTIONS and len(axes) == len(used):
         names = tuple(scan.add(count).name for count in conjunction_counts(axes))
         return Observation(_ordered(scan.select(), plan), axes, False, names)
-    cells = tuple(cell_number(axis) for axis in axes)
+    cells = tuple(axis.cell_number() for axis in axes)
     scan.add(count_rows())
     names = tuple(cell_name(i) for i in range(len(axes)))
     inner = scan.select(cells).subquery("ppdm_scan")
@@ -151,15 +125,3 @@ def _ordered(statement: exp.Select, plan: Plan) -> exp.Select:
 def _ascending(keys: Sequence[exp.Column]) -> list[exp.Expr]:
     """An order with NULL in a stated place: the default differs between engines."""
     return [exp.Ordered(this=key.copy(), desc=False, nulls_first=False) for key in keys]
-
-
-def cell_number(axis: PlannedAxis) -> exp.Expr:
-    """The number of the row's cell; the last needs no test."""
-    if not axis.terms and len(axis.cells) > 1:  # every value is a cell
-        assert axis.column is not None
-        return typed(lookup(axis.column, np.arange(len(axis.cells), dtype=float), "DOUBLE", portable=False), "INT")
-    tests = [exp.If(this=axis.test(frozenset({i})), true=exp.Literal.number(i)) for i in range(len(axis.cells) - 1)]
-    if not tests:
-        return typed(exp.Literal.number(0), "SMALLINT")
-    last = exp.Literal.number(len(axis.cells) - 1)
-    return typed(exp.Case(ifs=tests, default=last), "SMALLINT")

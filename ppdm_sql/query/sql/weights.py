@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-import numpy as np
 from sqlglot import exp
 
 from ppdm_sql.errors import Unsupported
-from ppdm_sql.mechanisms.retained.column import RetainedColumn
 from ppdm_sql.query.plan.formula import (
     FALSE,
     TRUE,
@@ -28,11 +26,9 @@ from ppdm_sql.query.plan.formula import (
     simplify,
 )
 from ppdm_sql.query.plan.plan import Plan, PlannedProduct, PlannedTotal
-from ppdm_sql.query.plan.planned_axis import BasketAxis, JointAxis, PlannedAxis
-from ppdm_sql.query.sql.basket_weights import basket_weight
-from ppdm_sql.query.sql.lookup import lookup
+from ppdm_sql.query.plan.planned_axis import PlannedAxis
+from ppdm_sql.query.plan.weight import Weight, WeightStyle
 from ppdm_sql.query.sql.noise_weight import noise_weight
-from ppdm_sql.query.sql.summed_values import drawn_mean, value_inside
 from ppdm_sql.query.understand.query import Value
 from ppdm_sql.query.understand.scan import Scan, conjunction, number, total, typed
 from ppdm_sql.syntax.parentheses import grouped
@@ -45,20 +41,6 @@ FLOAT_SCALE, DOUBLE_SCALE = 1e12, 1e140
 
 MAX_FACTORS = 2_000
 """A formula that needs more is refused rather than sent as a statement of megabytes."""
-
-
-@dataclass(frozen=True)
-class Weight:
-    """`scale` times the SQL expression; None stands for 1. Scales are taken out of the sum over rows."""
-
-    scale: float
-    sql: exp.Expr | None = None
-    factors: int = 0
-
-    @property
-    def body(self) -> exp.Expr:
-        """The expression to add up."""
-        return number(1.0) if self.sql is None else self.sql.copy()
 
 
 def estimate_by_weights(scan: Scan, plan: Plan, total: PlannedTotal) -> exp.Expr:
@@ -81,26 +63,24 @@ class RowWeights:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         counts = all(total.counted is not None for total in plan.totals)
-        self.portable = plan.query.settings.portable
-        baskets = any(isinstance(axis, BasketAxis) for axis in plan.axes)
         scale = self.largest_scale()
         narrow = (
             counts
             and scale <= FLOAT_SCALE
             and plan.query.manifest.rows <= FLOAT_ROWS
-            and not self.portable
-            and not baskets
+            and not plan.query.settings.portable
+            and all(axis.fits_float for axis in plan.axes)
         )
-        self.sql_type = "FLOAT" if narrow else "DOUBLE"
+        self.style = WeightStyle("FLOAT" if narrow else "DOUBLE", plan.query.settings.portable)
         self.cells = plan.cell_counts
-        self.perturbed = frozenset(i for i, axis in enumerate(plan.axes) if axis.axis.retain < 1)
+        self.perturbed = frozenset(i for i, axis in enumerate(plan.axes) if axis.perturbed)
 
     def largest_scale(self) -> float:
         """The scale of a weight in which every perturbed column takes part; refused where DOUBLE cannot hold it."""
-        retains = [math.prod(column.retain for column in _columns(axis)) for axis in self.plan.axes]
+        retains = [math.prod(axis.retentions.values()) for axis in self.plan.axes]
         scale = math.prod(1 / retain for retain in retains)
         if scale > DOUBLE_SCALE:
-            names = sorted({column.name for axis in self.plan.axes for column in _columns(axis)})
+            names = sorted({name for axis in self.plan.axes for name in axis.retentions})
             some = f"{', '.join(names[:5])} and {len(names) - 5} more" if len(names) > 6 else ", ".join(names)
             raise Unsupported(
                 f"Unsupported: it asks for {len(names)} perturbed columns at once ({some}), so that an estimate would "
@@ -146,21 +126,8 @@ class RowWeights:
         )
 
     def value(self, value: Value, inside: frozenset[int]) -> Weight:
-        """(v 1[in cells] - (1 - p) E[v 1[in cells]]) / p; rows in a fixed cell count as they are."""
-        axis = self.plan.axes[value.axis]
-        if isinstance(axis, JointAxis):
-            return self.joint(axis, inside, value.index)
-        assert axis.column is not None
-        retain = axis.axis.retain
-        shift = (1 - retain) * drawn_mean(axis, value.index, inside)
-        body = value_inside(axis, value.index, inside)
-        if retain == 1:
-            return Weight(1.0, body, 1)
-        shifted = exp.Paren(this=exp.Sub(this=body, expression=self.constant(shift)))
-        if not axis.axis.fixed:
-            return Weight(1 / retain, shifted, 1)
-        kept = exp.Mul(this=self.constant(retain), expression=body.copy())
-        return Weight(1 / retain, exp.Case(ifs=[exp.If(this=_is_null(axis), true=kept)], default=shifted), 1)
+        """What a row adds to the sum of a value over the rows in some cells of its axis."""
+        return self.plan.axes[value.axis].value_weight(value.index, inside, self.style)
 
     def weight(self, formula: Formula) -> Weight:
         """The weight of a row towards the count of `formula`."""
@@ -187,71 +154,8 @@ class RowWeights:
         return self.complement(self.weight(formula))
 
     def atom(self, axis: PlannedAxis, inside: frozenset[int]) -> Weight:
-        """(1[in cells] - (1 - p) R) / p; rows in a fixed cell count as they are."""
-        if isinstance(axis, JointAxis):
-            return self.joint(axis, inside)
-        if isinstance(axis, BasketAxis):
-            body, factors = basket_weight(axis, inside, self.portable)
-            return Weight(1.0, body, factors)
-        retain = axis.axis.retain
-        share = sum(axis.axis.shares[i] for i in inside)
-        test = axis.test(inside)
-        indicator = self.indicator(test, axis.nullable)
-        shift = (1 - retain) * share
-        if shift == 0 or axis.whole(inside):
-            return Weight(1.0, indicator, 1)
-        shifted = exp.Paren(this=exp.Sub(this=indicator, expression=self.constant(shift)))
-        if not axis.axis.fixed:
-            return Weight(1 / retain, shifted, 1)
-        kept = self.constant(retain if set(axis.axis.fixed) <= inside else 0.0)
-        choice = exp.Case(ifs=[exp.If(this=_is_null(axis), true=kept)], default=shifted)
-        return Weight(1 / retain, choice, 1)
-
-    def joint(self, axis: JointAxis, inside: frozenset[int], value: int | None = None) -> Weight:
-        """The weight of g(a, b), the value or 1 in some cells, of two columns with retentions p and q.
-
-        (g - (1 - p) E_a g - (1 - q) E_b g + (1 - p)(1 - q) E g) / (p q): E_a g, the mean over draws of a, depends on
-        the row's b alone. A row whose a is NULL for good is weighed as one of b alone.
-        """
-        assert axis.joint is not None
-        cells = sorted(inside)
-        body = self.indicator(axis.test(inside), axis.nullable)
-        if value is not None:
-            body = value_inside(axis, value, inside)
-        a, b = axis.columns
-        first, second = axis.joint.margins
-        over_b, over_a = first.mean(cells, value), second.mean(cells, value)
-        mean = first.own @ over_b / second.drawn
-        if not np.isfinite(mean):
-            names = f"{a.name} and {b.name}"
-            raise Unsupported(f"Unsupported: a sum over {names} is infinite somewhere in their domains.")
-        p, q = a.retain, b.retain
-        shifts = (1 - q) * over_b, (1 - p) * over_a - (1 - p) * (1 - q) * mean
-        parts = [body]
-        for column, shift in zip((a, b), shifts, strict=True):
-            if np.any(shift):
-                parts.append(exp.Neg(this=lookup(column, shift, self.sql_type, self.portable)))
-        general = exp.Paren(this=total(parts)) if len(parts) > 1 else body
-        kept = [column for column in (a, b) if column.nulls == "keep"]
-        ifs = []
-        for null in [kept, *([column] for column in kept)] if len(kept) == 2 else [[column] for column in kept]:
-            rest = body.copy()
-            if len(null) == 1:
-                shift = (1 - q) * over_b[-1] if null[0] is a else (1 - p) * over_a[-1]
-                rest = exp.Paren(this=exp.Sub(this=rest, expression=self.constant(float(shift))))
-            scale = self.constant(math.prod(column.retain for column in null))
-            ifs.append(
-                exp.If(this=conjunction([_null(column) for column in null]), true=exp.Mul(this=scale, expression=rest))
-            )
-        choice = exp.Case(ifs=ifs, default=general) if ifs else general
-        return Weight(1 / (p * q), choice, len(parts))
-
-    def indicator(self, test: exp.Expr, nullable: bool) -> exp.Expr:
-        """1 where the test is TRUE, else 0: a cast is quicker than a CASE, but not every engine casts truth values."""
-        if self.portable:
-            return exp.Case(ifs=[exp.If(this=test, true=self.constant(1.0))], default=self.constant(0.0))
-        known = exp.Coalesce(this=test, expressions=[exp.false()]) if nullable else test
-        return typed(known, self.sql_type)
+        """What a row adds to the number of rows in some cells of an axis."""
+        return axis.weight(inside, self.style)
 
     def split(self, formula: Formula, axis: int) -> Weight:
         """Sum over the cells of one axis, those with the same remaining formula taken together."""
@@ -289,17 +193,13 @@ class RowWeights:
 
     def complement(self, weight: Weight) -> Weight:
         """1 - weight."""
-        body = exp.Paren(this=exp.Sub(this=self.constant(1.0), expression=self.scaled(weight)))
+        body = exp.Paren(this=exp.Sub(this=self.style.constant(1.0), expression=self.scaled(weight)))
         return Weight(1.0, body, weight.factors)
 
     def scaled(self, weight: Weight) -> exp.Expr:
         """The weight with its scale inside."""
-        scale = self.constant(weight.scale)
+        scale = self.style.constant(weight.scale)
         return scale if weight.sql is None else exp.Mul(this=scale, expression=weight.sql)
-
-    def constant(self, value: float) -> exp.Expr:
-        """A constant of the weights' type."""
-        return typed(number(value), self.sql_type)
 
     def checked(self, weight: Weight) -> Weight:
         """Refuse a statement that would grow without end."""
@@ -309,22 +209,6 @@ class RowWeights:
                 f"{MAX_FACTORS} factors. Ask for parts that exclude each other, and add them up."
             )
         return weight
-
-
-def _columns(axis: PlannedAxis) -> tuple[RetainedColumn, ...]:
-    """The columns of an axis that its weights are divided by the retention of."""
-    if isinstance(axis, JointAxis):
-        return axis.columns
-    return () if axis.column is None or isinstance(axis, BasketAxis) else (axis.column,)
-
-
-def _is_null(axis: PlannedAxis) -> exp.Expr:
-    assert axis.column is not None
-    return _null(axis.column)
-
-
-def _null(column: RetainedColumn) -> exp.Expr:
-    return exp.Is(this=exp.column(exp.to_identifier(column.name, quoted=True)), expression=exp.Null())
 
 
 def _sum(body: exp.Expr) -> exp.Expr:

@@ -269,7 +269,7 @@ class _Collector:
         means = over(product(self.sum(a, condition), self.sum(b, condition)), rows)
         result = exp.Sub(this=self.sum(real_product(a, b), condition), expression=means)
         one, other = (self.totals.noisy(node) if isinstance(node, exp.Column) else [] for node in (a, b))
-        shared = one[0].shared(other[0]) if one and other else 0.0
+        shared = one[0].noise_with(other[0]) if one and other else 0.0
         return exp.Paren(this=exp.Add(this=result, expression=number(shared)) if shared else result)
 
     def count(self, condition: Condition) -> exp.Expr:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ppdm_sql.domain.domain import Scalar
-from ppdm_sql.mechanisms.baskets.column import BasketColumn
+from ppdm_sql.mechanisms.base import PerturbedColumn
 from ppdm_sql.syntax.parentheses import bare
 
 ONE = ("list_contains", "list_has", "array_has", "array_contains", "contains", "ppdm_has")
@@ -35,7 +35,7 @@ class Asked:
     quantified: bool = False
 
 
-def asked(node: exp.Expr, column: BasketColumn) -> Asked | None:
+def asked(node: exp.Expr, column: PerturbedColumn) -> Asked | None:
     """What a condition on one column of baskets asks for, None where it asks for something else."""
     if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null) and _is(node.this, column):
         return Asked(())
@@ -54,7 +54,7 @@ def asked(node: exp.Expr, column: BasketColumn) -> Asked | None:
     return None
 
 
-def constant(node: exp.Expr, column: BasketColumn) -> Scalar | None:
+def constant(node: exp.Expr, column: PerturbedColumn) -> Scalar | None:
     """The item that a constant stands for, in the type of the items; None where it is no constant, or NULL."""
     node = bare(node)
     if isinstance(node, exp.Cast):
@@ -64,7 +64,7 @@ def constant(node: exp.Expr, column: BasketColumn) -> Scalar | None:
         return -inner if isinstance(inner, int) else None
     if not isinstance(node, exp.Literal):
         return None
-    if column.item_type.family != "integer":
+    if not column.whole_items:
         return str(node.this) if node.is_string else None
     try:
         return int(node.this)
@@ -72,7 +72,7 @@ def constant(node: exp.Expr, column: BasketColumn) -> Scalar | None:
         return None
 
 
-def membership(column: BasketColumn, item: Scalar) -> exp.Expr:
+def membership(column: PerturbedColumn, item: Scalar) -> exp.Expr:
     """One item as a term: the same text for the same item, however it was asked for."""
     literal = exp.Literal.string(item) if isinstance(item, str) else exp.Literal(this=str(item), is_string=False)
     return exp.ArrayContains(this=column_of(column), expression=literal)
@@ -86,12 +86,12 @@ def asked_item(term: exp.Expr) -> Scalar | None:
     return str(literal.this) if literal.is_string else int(literal.this)
 
 
-def column_of(column: BasketColumn) -> exp.Column:
+def column_of(column: PerturbedColumn) -> exp.Column:
     """The column itself."""
     return exp.column(exp.to_identifier(column.name, quoted=True))
 
 
-def _quantified(node: exp.EQ | exp.NEQ, column: BasketColumn) -> Asked | None:
+def _quantified(node: exp.EQ | exp.NEQ, column: PerturbedColumn) -> Asked | None:
     """`x = ANY(items)`, and `x <> ALL(items)`, which is its opposite."""
     right = node.expression
     inner = right.this if isinstance(right, exp.Any | exp.All) else None
@@ -117,7 +117,7 @@ def _call(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
     return (found, [node.this, node.expression]) if found else ("", [])
 
 
-def _is(node: exp.Expr, column: BasketColumn) -> bool:
+def _is(node: exp.Expr, column: PerturbedColumn) -> bool:
     node = bare(node)
     return isinstance(node, exp.Column) and node.name == column.name
 

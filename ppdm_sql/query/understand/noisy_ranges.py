@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from sqlglot import exp
 
-from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
 from ppdm_sql.query.understand.query import Query, QueryAxis
 from ppdm_sql.syntax.refuse import refuse
 
@@ -16,7 +13,7 @@ DECONVOLUTION = "deconvolution"
 
 def check_ranges(query: Query) -> None:
     """Refuse what deconvolution cannot answer: anything but counts, over ranges of one column with noise."""
-    noisy = [axis for axis in query.axes if isinstance(axis.column, NoisyColumn)]
+    noisy = [axis for axis in query.axes if any(column.ranges_only for column in axis.columns)]
     if not noisy:
         return
     node, name = _first(noisy[0]), _name(noisy[0])
@@ -28,7 +25,7 @@ def check_ranges(query: Query) -> None:
             "reconstructed at a time.",
             "Ask for a range of one of them.",
         )
-    others = [axis for axis in query.axes if (axis.column or axis.basket) is not None and axis is not noisy[0]]
+    others = [axis for axis in query.axes if axis.columns and axis is not noisy[0]]
     if others:
         refuse(
             query.sql,
@@ -53,22 +50,9 @@ def check_ranges(query: Query) -> None:
         )
 
 
-def refuse_blurred(sql: str, node: exp.Expr, column: NoisyColumn) -> NoReturn:
-    """Refuse what the noise hides."""
-    refuse(
-        sql,
-        node,
-        f"{column.name} has Gaussian noise of standard deviation {column.deviation:.4g}, which hides single values, "
-        "and ranges much narrower than itself.",
-        f"Use ranges and groups that are at least {column.narrowest:.4g} wide.",
-    )
-
-
 def _first(axis: QueryAxis) -> exp.Expr:
     return (*axis.terms, *axis.labels, *axis.values)[0]
 
 
 def _name(axis: QueryAxis) -> str:
-    column = axis.column or axis.basket
-    assert column is not None
-    return column.name
+    return axis.columns[0].name

@@ -10,9 +10,6 @@ from typing import Any, TypeAlias
 from sqlglot import exp
 
 from ppdm_sql.mechanisms.base import PerturbedColumn
-from ppdm_sql.mechanisms.baskets.column import BasketColumn
-from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
-from ppdm_sql.mechanisms.retained.column import RetainedColumn
 from ppdm_sql.policy.manifest import Manifest, ReleasedColumn
 from ppdm_sql.query.understand.noise import Powers
 from ppdm_sql.query.understand.settings import Settings
@@ -50,19 +47,17 @@ Condition: TypeAlias = Test | Junction
 
 @dataclass(frozen=True)
 class QueryAxis:
-    """One perturbed column with what a query asks of it, or one exact predicate (`column` is None).
+    """One perturbed column with what a query asks of it, or one exact predicate, which has no `columns`.
 
     `terms` are conditions, `values` numbers: the expressions of this column alone that are summed; `labels` are those
-    that rows are grouped by. Where an expression spans two columns they have one axis together, and `partner` is the
-    second. Of a column of baskets, `basket`, each term asks for one item.
+    that rows are grouped by. Where an expression spans two columns they have one axis together. Of a column that holds
+    items, each term asks for one item.
     """
 
-    column: RetainedColumn | NoisyColumn | None
+    columns: tuple[PerturbedColumn, ...]
     terms: tuple[exp.Expr, ...]
     values: tuple[exp.Expr, ...] = ()
     labels: tuple[exp.Expr, ...] = ()
-    partner: RetainedColumn | None = None
-    basket: BasketColumn | None = None
 
 
 @dataclass(frozen=True)
@@ -202,8 +197,7 @@ class Query:
     def noise_covariance(self, one: str, other: str) -> float:
         """The covariance of the Gaussian noise of two columns."""
         first, second = (next(c for c in self.manifest.perturbed if c.name == name) for name in (one, other))
-        assert isinstance(first, NoisyColumn) and isinstance(second, NoisyColumn)
-        return first.shared(second)
+        return first.noise_with(second)
 
     def perturbed_in(self, node: exp.Expr) -> list[PerturbedColumn]:
         """The distinct perturbed columns below `node`."""

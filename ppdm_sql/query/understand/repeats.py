@@ -79,7 +79,7 @@ def once_a_row(query: Query, row: str) -> Query:
     natives = tuple(put_together(node, pieces.native(node)) for node in query.natives)
     names = [f"ppdm_g{i}" for i in range(len(query.keys))]
     exact_keys = [named(query.keys[i].copy(), names[i]) for i in query.exact_keys]
-    columns = [column for axis in query.axes for column in (axis.column, axis.partner) if column is not None]
+    columns = [column for axis in query.axes for column in axis.columns]
     perturbed = [named_column(column.name) for column in columns]
     grouping = [named_column(row), *(no_position(query.keys[i].copy()) for i in query.exact_keys), *perturbed]
     items = [
@@ -131,13 +131,13 @@ class _Pieces:
         mixed: list[Condition] = []
         hidden: list[Condition] = []
         for part in _flat(condition):
-            exact = {test for test in _tests(part) if self.query.axes[test.axis].column is None}
+            exact = {test for test in _tests(part) if not self.query.axes[test.axis].columns}
             if isinstance(part, Test) and exact:
                 always.append(self._test(part))
             else:
                 (mixed if exact else hidden).append(part)
         atoms = sorted(
-            {(t.axis, t.term) for part in mixed for t in _tests(part) if self.query.axes[t.axis].column is None}
+            {(t.axis, t.term) for part in mixed for t in _tests(part) if not self.query.axes[t.axis].columns}
         )
         if len(atoms) > MAX_SPLIT:
             refuse(

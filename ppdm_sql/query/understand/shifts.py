@@ -9,19 +9,13 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from ppdm_sql.domain.domain import Grid
-from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
-from ppdm_sql.mechanisms.retained.column import RetainedColumn
-from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
+from ppdm_sql.mechanisms.base import PerturbedColumn
 from ppdm_sql.query.understand.query import Query
 from ppdm_sql.query.understand.scan import number, typed
 from ppdm_sql.syntax.parentheses import bare, grouped
 
 CENTRED = "ppdm_centred"
 """Marks a column with noise whose mean does not matter."""
-
-FAR = 16
-"""A domain that is this many times as far from 0 as it is wide is moved: else squares lose no more than two digits."""
 
 
 def shifted(query: Query, node: exp.Expr) -> exp.Expr:
@@ -66,17 +60,12 @@ def _is_number(node: exp.Expr) -> bool:
     return isinstance(inner, exp.Literal) and not inner.is_string
 
 
-def _column(node: exp.Column, column: object) -> exp.Expr:
+def _column(node: exp.Column, column: PerturbedColumn) -> exp.Expr:
     """A perturbed column: marked, or less the middle of a domain that is far from 0."""
-    if isinstance(column, NoisyColumn):
+    if column.adds_noise:
         marked = node.copy()
         marked.meta[CENTRED] = True
         return marked
-    grid = column.domain if isinstance(column, RetainedColumn) and not isinstance(column, SelfReplacedColumn) else None
-    if not isinstance(grid, Grid):
+    if not column.middle:
         return node
-    middle = grid.low + grid.size // 2 * grid.step
-    if abs(middle) < FAR * grid.size * grid.step:
-        return node
-    real = typed(node.copy(), "DOUBLE")
-    return grouped(exp.Sub(this=real, expression=number(float(middle) / 10.0**grid.scale)))
+    return grouped(exp.Sub(this=typed(node.copy(), "DOUBLE"), expression=number(column.middle)))

@@ -13,10 +13,6 @@ from typing import NoReturn
 from sqlglot import exp
 
 from ppdm_sql.mechanisms.base import PerturbedColumn
-from ppdm_sql.mechanisms.baskets.column import BasketColumn
-from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
-from ppdm_sql.mechanisms.retained.column import RetainedColumn
-from ppdm_sql.mechanisms.self_replaced.column import SelfReplacedColumn
 from ppdm_sql.query.understand.memberships import asked, column_of, constant, is_item, membership
 from ppdm_sql.query.understand.names import CORRELATED
 from ppdm_sql.query.understand.query import Condition, Junction, Label, Query, QueryAxis, Test, Value, own_columns
@@ -40,24 +36,14 @@ class Terms:
         self._terms: list[dict[str, exp.Expr]] = []
         self._values: list[dict[str, exp.Expr]] = []
         self._labels: list[dict[str, exp.Expr]] = []
-        self._owner: list[tuple[RetainedColumn | NoisyColumn, ...]] = []
-        self._baskets: dict[int, BasketColumn] = {}
+        self._owner: list[tuple[PerturbedColumn, ...]] = []
 
     @property
     def axes(self) -> tuple[QueryAxis, ...]:
         """The axes found so far."""
         return tuple(
-            QueryAxis(
-                owner[0] if owner else None,
-                tuple(terms.values()),
-                tuple(values.values()),
-                tuple(labels.values()),
-                next((column for column in owner[1:] if isinstance(column, RetainedColumn)), None),
-                self._baskets.get(axis),
-            )
-            for axis, (owner, terms, values, labels) in enumerate(
-                zip(self._owner, self._terms, self._values, self._labels, strict=True)
-            )
+            QueryAxis(owner, tuple(terms.values()), tuple(values.values()), tuple(labels.values()))
+            for owner, terms, values, labels in zip(self._owner, self._terms, self._values, self._labels, strict=True)
         )
 
     def condition(self, node: exp.Expr, truth: bool = True, otherwise: bool = False) -> Condition:
@@ -67,11 +53,11 @@ class Terms:
         """
         node = bare(node)
         perturbed = self.query.perturbed_in(node)
-        if perturbed and isinstance(perturbed[0], NoisyColumn) and _tests_null(node):  # which rows are NULL is known
+        if perturbed and perturbed[0].ranges_only and _tests_null(node):  # which rows are NULL is known
             return self._leaf(node, [], truth, otherwise)
         # A subquery may look at columns of the row around it, so it is kept apart from what it is joined with.
         joined = isinstance(node, exp.And | exp.Or | exp.Not) and node.find(exp.Query) is not None
-        basket = next((column for column in perturbed if isinstance(column, BasketColumn)), None)
+        basket = next((column for column in perturbed if column.holds_items), None)
         if len(perturbed) + self.has_exact(node) <= 1 and not (joined and perturbed) and basket is None:
             return self._leaf(node, perturbed, truth, otherwise)
         if isinstance(node, exp.Not):
@@ -96,7 +82,7 @@ class Terms:
             refuse(self.query.sql, node, why, remedy)
         return self._leaf(node, perturbed, truth, otherwise)
 
-    def present(self, column: NoisyColumn) -> Condition:
+    def present(self, column: PerturbedColumn) -> Condition:
         """The rows in which a column with noise is not NULL."""
         name = exp.column(exp.to_identifier(column.name, quoted=True))
         return self.condition(exp.Not(this=exp.Is(this=name, expression=exp.Null())))
@@ -113,7 +99,7 @@ class Terms:
     def label(self, node: exp.Expr, column: PerturbedColumn) -> Label:
         """A grouping expression that depends on one perturbed column."""
         self.check(node)
-        if isinstance(column, BasketColumn) and is_item(node):
+        if column.holds_items and is_item(node):
             axis = self._of_basket(node, column)
         else:
             axis = self._of_columns(node, [column])
@@ -145,7 +131,7 @@ class Terms:
         terms.setdefault(text, term)
         return Test(axis, list(terms).index(text), truth, otherwise)
 
-    def _membership(self, node: exp.Expr, basket: BasketColumn, truth: bool, otherwise: bool) -> Condition:
+    def _membership(self, node: exp.Expr, basket: PerturbedColumn, truth: bool, otherwise: bool) -> Condition:
         """What a condition asks of baskets: one test an item."""
         self.check(node)
         question = asked(node, basket)
@@ -169,25 +155,23 @@ class Terms:
             tests.append(Test(axis, list(terms).index(text), truth, otherwise))
         return tests[0] if len(tests) == 1 else Junction((question.every == truth) != otherwise, tuple(tests))
 
-    def _of_basket(self, node: exp.Expr, basket: BasketColumn) -> int:
+    def _of_basket(self, node: exp.Expr, basket: PerturbedColumn) -> int:
         """The axis of a column of baskets, whose sizes must be at hand."""
         if not isinstance(self.query.table, exp.Table):
             why = f"{basket.name} holds baskets, which are reconstructed from their release alone, not from a join."
             refuse(self.query.sql, node, why, "Ask the release by itself.")
-        axis = self._axis(self._columns, basket.name, ())
-        self._baskets[axis] = basket
-        return axis
+        return self._axis(self._columns, basket.name, (basket,))
 
-    def _replaced(self, node: exp.Expr, column: PerturbedColumn) -> RetainedColumn | NoisyColumn:
+    def _by_value(self, node: exp.Expr, column: PerturbedColumn) -> PerturbedColumn:
         """The column, if its cells are known: where values are kept or replaced, or have noise."""
-        if isinstance(column, RetainedColumn | NoisyColumn):
+        if column.by_value:
             return column
-        if isinstance(column, BasketColumn):
+        if column.holds_items:
             self._refuse_basket(node, column)
         why = f"{column.name} is perturbed by {column.mechanism}, for which this cannot be reconstructed."
         refuse(self.query.sql, node, why, "See what is answered for this mechanism in the README.")
 
-    def _refuse_basket(self, node: exp.Expr, basket: BasketColumn) -> NoReturn:
+    def _refuse_basket(self, node: exp.Expr, basket: PerturbedColumn) -> NoReturn:
         if any(is_item(call) for call in node.find_all(exp.Anonymous)):
             why = "one item of a randomized basket says nothing of the original: only counts of each item do."
             refuse(self.query.sql, node, why, "Pick groups by HAVING, or baskets by list_contains.")
@@ -219,24 +203,22 @@ class Terms:
         if len(everyone) > 2:
             why = f"it ties the perturbed columns {', '.join(sorted(everyone))} together, and at most two can be."
             refuse(self.query.sql, node, why, "Compare each with constants, or only two of them with each other.")
-        own = [
-            c.name for c in self.query.manifest.perturbed if isinstance(c, SelfReplacedColumn) and c.name in everyone
-        ]
+        own = [c.name for c in self.query.manifest.perturbed if c.drawn_from_release and c.name in everyone]
         if len(everyone) > 1 and own:
             why = f"it ties {own[0]}, which is replaced by its own values, to another perturbed column."
             refuse(self.query.sql, node, why, "Compare each perturbed column with constants.")
-        noisy = [column.name for column in columns if isinstance(column, NoisyColumn)]
+        noisy = [column.name for column in columns if column.ranges_only]
         if len(everyone) > 1 and noisy:
             why = f"it compares {noisy[0]}, which has Gaussian noise, with another perturbed column."
             refuse(self.query.sql, node, why, "Compare it with constants.")
         if len(everyone) > 1:
             self.joined = self.joined - frozenset(touching) | {everyone}
         owner = tuple(
-            self._replaced(node, column) for column in self.query.manifest.perturbed if column.name in everyone
+            self._by_value(node, column) for column in self.query.manifest.perturbed if column.name in everyone
         )
         return self._axis(self._columns, "\0".join(sorted(everyone)), owner)
 
-    def _axis(self, known: dict[str, int], name: str, owner: tuple[RetainedColumn | NoisyColumn, ...]) -> int:
+    def _axis(self, known: dict[str, int], name: str, owner: tuple[PerturbedColumn, ...]) -> int:
         if name not in known:
             known[name] = len(self._terms)
             self._terms.append({})

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
+from ppdm_sql.mechanisms.base import PerturbedColumn
 from ppdm_sql.query.understand.noise import Variable, times
 from ppdm_sql.query.understand.query import Condition, Junction, Product, Query, Total, Value
 from ppdm_sql.query.understand.scan import typed
@@ -54,7 +54,7 @@ class Totals:
         node = bare(node)
         noisy = self.noisy(node)
         if noisy and isinstance(node, exp.Column):
-            return self.terms.present(noisy[0]) if noisy[0].nulls == "keep" else ALWAYS
+            return self.terms.present(noisy[0]) if noisy[0].keeps_null else ALWAYS
         if not noisy and len(self.query.perturbed_in(node)) + self.terms.has_exact(node) <= 1:
             return self._is_known(node)
         if isinstance(node, exp.Neg) or _is_real(node) or _power(node) is not None:
@@ -78,7 +78,7 @@ class Totals:
             return [Product(ALWAYS, (), typed(node.copy(), "DOUBLE"))]
         noisy = self.noisy(node)
         if noisy and isinstance(node, exp.Column):
-            centre = noisy[0].centre if node.meta.get(CENTRED) else 0.0
+            centre = noisy[0].middle if node.meta.get(CENTRED) else 0.0
             return [Product(ALWAYS, powers=((Variable(noisy[0].name, centre), 1),))]
         if len(perturbed) == 1 and not noisy and not self.terms.has_exact(node):
             return [Product(ALWAYS, (self.terms.value(typed(node.copy(), "DOUBLE"), perturbed),))]
@@ -135,9 +135,9 @@ class Totals:
     def _given(self, part: Product, condition: Condition) -> Product:
         return replace(part, condition=both(part.condition, condition))
 
-    def noisy(self, node: exp.Expr) -> list[NoisyColumn]:
+    def noisy(self, node: exp.Expr) -> list[PerturbedColumn]:
         """The columns with Gaussian noise below a node."""
-        return [column for column in self.query.perturbed_in(node) if isinstance(column, NoisyColumn)]
+        return [column for column in self.query.perturbed_in(node) if column.adds_noise]
 
     def _multiply(self, one: Product, other: Product) -> Product:
         """The product of two parts; two values of one column become one value."""

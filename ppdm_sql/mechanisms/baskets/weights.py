@@ -15,19 +15,22 @@ from sqlglot import exp
 
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.mechanisms.baskets.column import BasketColumn
-from ppdm_sql.query.plan.planned_axis import BasketAxis
 from ppdm_sql.query.understand.memberships import column_of, membership
 from ppdm_sql.query.understand.scan import number, product, total, typed
 from ppdm_sql.syntax.dialects import ANALYST
 
 
-def basket_weight(axis: BasketAxis, inside: frozenset[int], portable: bool) -> tuple[exp.Expr, int]:
-    """The weight towards the rows in some cells, and how many factors it has."""
-    basket = axis.basket
+def basket_weight(
+    basket: BasketColumn, asked: Sequence[int], inside: Sequence[int], fixed: bool, portable: bool
+) -> tuple[exp.Expr, int]:
+    """The weight towards the baskets that hold some sets of the items `asked` for, and how many factors it has.
+
+    A set is a mask of them; `fixed` says whether baskets that are NULL count, too.
+    """
     parts: list[exp.Expr] = []
     factors = 0
-    for mask, coefficient in _coefficients(axis, inside):
-        items = [item for place, item in enumerate(axis.items) if mask >> place & 1]
+    for mask, coefficient in _coefficients(len(asked), inside):
+        items = [item for place, item in enumerate(asked) if mask >> place & 1]
         _check_told(basket, len(items))
         weight: exp.Expr = number(coefficient)
         if items:
@@ -38,7 +41,7 @@ def basket_weight(axis: BasketAxis, inside: frozenset[int], portable: bool) -> t
         factors += 1 + len(items)
     body = exp.Paren(this=total(parts)) if len(parts) > 1 else parts[0] if parts else number(0.0)
     if basket.nulls == "keep":
-        kept = number(1.0 if any(axis.cells[i].fixed for i in inside) else 0.0)
+        kept = number(1.0 if fixed else 0.0)
         null = exp.Is(this=column_of(basket), expression=exp.Null())
         body = exp.Case(ifs=[exp.If(this=null, true=kept)], default=body)
     return body, factors
@@ -120,13 +123,11 @@ def _threshold(basket: BasketColumn) -> exp.Expr:
     return by_size(basket, [rho * (1 << basket.code.bits) for rho in rhos(basket)], False)
 
 
-def _coefficients(axis: BasketAxis, inside: frozenset[int]) -> Iterator[tuple[int, float]]:
-    """The polynomial that is 1 in the cells and 0 in all others: the coefficients that are not zero."""
-    values = np.zeros(1 << len(axis.items))
-    for i in inside:
-        if not axis.cells[i].fixed:
-            values[i] = 1.0
-    for place in range(len(axis.items)):
+def _coefficients(items: int, inside: Sequence[int]) -> Iterator[tuple[int, float]]:
+    """The polynomial that is 1 for the sets and 0 for all others: the coefficients that are not zero."""
+    values = np.zeros(1 << items)
+    values[list(inside)] = 1.0
+    for place in range(items):
         upper = np.array([mask for mask in range(len(values)) if mask >> place & 1])
         values[upper] -= values[upper ^ (1 << place)]
     return ((int(mask), float(values[mask])) for mask in np.flatnonzero(values))
