@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 import ppdm_sql
-from ppdm_sql.connection.connection import connection
+from ppdm_sql.connection import connection
 from ppdm_sql.engine.duckdb.limits import Limits
 from ppdm_sql.errors import LimitExceeded, QueryError, SettingError
 

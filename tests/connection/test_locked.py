@@ -13,7 +13,7 @@ from keys import write_key
 from people import people, policy
 
 import ppdm_sql
-from ppdm_sql.connection.connection import connection
+from ppdm_sql.connection import connection
 from ppdm_sql.errors import Locked, PpdmError, ReleaseError
 from ppdm_sql.publishing.release import publish
 
