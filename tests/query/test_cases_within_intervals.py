@@ -76,7 +76,14 @@ def releases(release, beside) -> Iterator[list[Connection]]:
 
 
 def ask(releases: Sequence[Connection], original, cases: Sequence[Case]) -> list[Found]:
-    return [found for con in releases for case in cases for found in compared(con, original, case)]
+    """Each case is asked of all releases but one, where there are several: that saves time, and tells hardly less."""
+    asked = (
+        (con, case)
+        for number, con in enumerate(releases)
+        for place, case in enumerate(cases)
+        if len(releases) == 1 or place % len(releases) != number
+    )
+    return [found for con, case in asked for found in compared(con, original, case)]
 
 
 def share_covered(found: Sequence[Found]) -> float:
