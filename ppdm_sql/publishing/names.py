@@ -6,10 +6,8 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 
+from ppdm_sql.syntax.file_patterns import PATTERN
 from ppdm_sql.syntax.quoting import quote_text
-
-PATTERN = "*?["
-"""Characters that make a path a pattern of paths."""
 
 
 def quote_path(path: str | Path) -> str:

@@ -24,11 +24,11 @@ from sqlglot import Token, TokenType
 
 from ppdm_sql.errors import ReleaseError, SourceError
 from ppdm_sql.policy.manifest import METADATA_KEY
-from ppdm_sql.publishing.names import PATTERN
 from ppdm_sql.publishing.safe_read import guarded
 from ppdm_sql.publishing.sources import Source, connection
 from ppdm_sql.release.seal import RELEASE_KEY, is_sealed
 from ppdm_sql.release.stored import MANIFEST_MACRO, OLD_MANIFESTS, PERTURBED, stored_manifests
+from ppdm_sql.syntax.file_patterns import PATTERN
 from ppdm_sql.syntax.quoting import quote_name, quote_text
 from ppdm_sql.syntax.words import tokens_of
 

@@ -18,8 +18,9 @@ from ppdm_sql.domain.domain import Values
 from ppdm_sql.errors import SourceError
 from ppdm_sql.policy import Policy
 from ppdm_sql.publishing.memory import bounded, limits_restored
-from ppdm_sql.publishing.names import PATTERN, nearest, quote_path
+from ppdm_sql.publishing.names import nearest, quote_path
 from ppdm_sql.publishing.safe_read import guarded
+from ppdm_sql.syntax.file_patterns import PATTERN
 from ppdm_sql.syntax.quoting import quote_name, quote_text
 
 DUCKDB_ENDINGS = (".duckdb", ".db", ".ddb")

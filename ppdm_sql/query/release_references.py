@@ -16,6 +16,7 @@ from ppdm_sql.policy.manifest import Manifest
 from ppdm_sql.release.parquet_release import parquet_manifest
 from ppdm_sql.release.stored import MANIFEST_MACRO
 from ppdm_sql.syntax.dialects import ANALYST
+from ppdm_sql.syntax.file_patterns import PATTERN
 from ppdm_sql.syntax.parse import parse
 from ppdm_sql.syntax.scopes import with_query
 from ppdm_sql.syntax.shown import store
@@ -166,7 +167,7 @@ def is_release_file(con: duckdb.DuckDBPyConnection, path: str) -> bool:
 def is_database_file(path: str) -> bool:
     """Whether DuckDB would open a database where this is named as a table."""
     return path.casefold().endswith((".duckdb", ".db")) and (
-        any(sign in path for sign in "*?[") or Path(path).is_file()
+        any(sign in path for sign in PATTERN) or Path(path).is_file()
     )
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ppdm_sql.errors import ReleaseError
-
-SIGNS = frozenset("*?[")
-"""What makes a path a pattern."""
+from ppdm_sql.syntax.file_patterns import PATTERN
 
 
 def as_pattern(path: str) -> str:
@@ -16,9 +14,9 @@ def as_pattern(path: str) -> str:
     >>> as_pattern("public.duckdb")
     'public.duckdb'
     """
-    if not path or "://" in path or "\\0" in path or not Path(path).is_dir():
+    if not path or "://" in path or not Path(path).is_dir():
         return path
-    if SIGNS & set(path):
+    if PATTERN & set(path):
         raise ReleaseError(
             f"{path!r} is a folder whose name would be read as a pattern: rename it, without *, ? and [."
         )

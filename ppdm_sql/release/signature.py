@@ -37,6 +37,7 @@ import duckdb
 from ppdm_sql.errors import ReleaseError
 from ppdm_sql.release.folders import as_pattern
 from ppdm_sql.release.signing_keys import Given, public_bytes, public_key
+from ppdm_sql.syntax.file_patterns import PATTERN
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -56,7 +57,6 @@ _SIGNATURE = re.compile(
     rb"ed25519 ([0-9a-f]{128})\n"
 )
 _LONGEST = 1024
-_PATTERN = frozenset("*?[")
 _AGAIN = "Get the release and its signature again from the publisher."
 
 State: TypeAlias = tuple[str, int, int, int, int]
@@ -176,7 +176,7 @@ def release_files(path: str) -> list[Path]:
     if "://" in path:
         raise ReleaseError(f"{path!r} is not on this machine, where signatures are made and verified: fetch it first.")
     path = as_pattern(path)
-    if not path.lower().endswith(".parquet") or not _PATTERN & set(path):
+    if not path.lower().endswith(".parquet") or not PATTERN & set(path):
         return [Path(path).absolute()]
     try:
         with duckdb.connect(":memory:") as con:
@@ -190,7 +190,7 @@ def release_files(path: str) -> list[Path]:
 
 def check_single_name(path: Path) -> None:
     """Refuse a name that means other files too when it is read."""
-    if path.suffix.lower() == ".parquet" and _PATTERN & set(str(path)):
+    if path.suffix.lower() == ".parquet" and PATTERN & set(str(path)):
         raise ReleaseError(f"{str(path)!r} is read as a pattern: rename it, so that neither *, ? nor [ is in its path.")
 
 

@@ -14,8 +14,8 @@ from sqlglot import exp
 from ppdm_sql.channels.cells import Cells, Runs
 from ppdm_sql.mechanisms.base import PerturbedColumn
 from ppdm_sql.mechanisms.gaussian.column import NoisyColumn
-from ppdm_sql.query.plan.layout import Layout
 from ppdm_sql.query.plan.measuring import Measuring
+from ppdm_sql.query.plan.noisy_counting import NoisyCounting
 from ppdm_sql.query.plan.observing import AxisQuestion, Observer
 from ppdm_sql.query.plan.planned_axis import Flags, PlannedAxis
 from ppdm_sql.query.plan.weight import Weight, WeightStyle
@@ -43,8 +43,8 @@ class NoisyAxis(PlannedAxis):
 
     def described(self) -> list[str]:
         """The column, its terms, and how its numbers are counted."""
-        layout, column = self.layout(), self.column
-        edges = layout.bins.edges
+        counting, column = self.counting(), self.column
+        edges = counting.bins.edges
         lines = [f"column: {column.name}, Gaussian noise of standard deviation {column.deviation:.6g}"]
         lines += [f"  term {i}: {term.sql(dialect=ANALYST)}" for i, term in enumerate(self.terms, start=1)]
         bounds = [f"{bound:.6g}" for bound in self.runs.bounds]
@@ -53,7 +53,7 @@ class NoisyAxis(PlannedAxis):
         lines.append(
             f"  bins: {len(edges) - 1} from {edges[0]:.6g} to {edges[-1]:.6g}, about {BIN:g} of the deviation wide, so "
             "that every bound is an edge; noisy values are counted in "
-            f"{layout.intervals} intervals of {layout.width:.6g}"
+            f"{counting.intervals} intervals of {counting.width:.6g}"
         )
         return lines
 
@@ -67,7 +67,7 @@ class NoisyAxis(PlannedAxis):
         """No unbiased estimate counts ranges."""
         return DECONVOLUTION
 
-    def layout(self) -> Layout:
+    def counting(self) -> NoisyCounting:
         """Intervals end half way between two steps, where rounding changes nothing; bins at the bounds of the query."""
         column, runs = self.column, self.runs
         step = float(column.step)
@@ -75,7 +75,9 @@ class NoisyAxis(PlannedAxis):
         origin = (math.floor(runs.low / step) - 0.5) * step
         intervals = max(1, math.floor((runs.high - origin) / width) + 1)
         bins = make_bins(runs.bounds, runs.low, runs.high, column.deviation)
-        return Layout(origin, width, intervals, bins, column.name, column.deviation, np.array(runs.cell)[bins.run])
+        return NoisyCounting(
+            origin, width, intervals, bins, column.name, column.deviation, np.array(runs.cell)[bins.run]
+        )
 
     def check_counted(self, sql: str, counts: Iterable[Flags]) -> None:
         """Refuse a count of stretches that the noise blurs: one value, or a range much narrower than the noise."""

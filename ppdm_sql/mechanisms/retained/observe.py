@@ -76,7 +76,7 @@ class RetainedAxis(PlannedAxis):
         return (self.column.name,) if self.column.type.family == "integer" else ()
 
     @property
-    def scarce(self) -> tuple[str, ...]:
+    def may_be_hidden(self) -> tuple[str, ...]:
         """The column, if anything of it is redrawn."""
         return (self.column.name,) if self.perturbed else ()
 
@@ -221,7 +221,7 @@ class JointAxis(PlannedAxis):
         return (first.name,) if first.type.family == "integer" else ()
 
     @property
-    def scarce(self) -> tuple[str, ...]:
+    def may_be_hidden(self) -> tuple[str, ...]:
         """Both columns."""
         return tuple(column.name for column in self.pair)
 

@@ -15,7 +15,7 @@ from sqlglot import exp
 from ppdm_sql.engine.base import Engine
 from ppdm_sql.errors import Unsupported
 from ppdm_sql.query.plan.formula import target_tensor
-from ppdm_sql.query.plan.layout import Layout
+from ppdm_sql.query.plan.noisy_counting import NoisyCounting
 from ppdm_sql.query.plan.plan import Plan
 from ppdm_sql.query.plan.planned_axis import PlannedAxis
 from ppdm_sql.query.plan.range_widths import check_widths, outcomes_of
@@ -49,10 +49,10 @@ MAX_FITS_WITH_ERRORS = 200
 
 def range_scan(plan: Plan) -> exp.Select:
     """The statement that counts noisy numbers by interval, in every group and exact cell."""
-    layout = _layout(plan)
-    column = exp.column(exp.to_identifier(layout.name, quoted=True))
-    offset = exp.Paren(this=exp.Sub(this=column, expression=number(layout.origin)))
-    interval = exp.cast(exp.Floor(this=exp.Div(this=offset, expression=number(layout.width))), "BIGINT")
+    counting = _counting(plan)
+    column = exp.column(exp.to_identifier(counting.name, quoted=True))
+    offset = exp.Paren(this=exp.Sub(this=column, expression=number(counting.origin)))
+    interval = exp.cast(exp.Floor(this=exp.Div(this=offset, expression=number(counting.width))), "BIGINT")
     cells = (*(plan.axes[i].cell_number() for i in _exact_axes(plan)), interval)
     scan = Scan(plan.query)
     scan.add(count_rows())
@@ -74,7 +74,7 @@ class Ranges:
     def statements(self, plan: Plan) -> list[exp.Expr]:
         """The count of noisy numbers, where no range is too narrow."""
         check_widths(plan)
-        _check_fineness(_layout(plan))
+        _check_fineness(_counting(plan))
         return [range_scan(plan)]
 
     def run(self, engine: Engine, plan: Plan) -> pa.Table:
@@ -87,20 +87,20 @@ def _reconstructed(engine: Engine, plan: Plan) -> pa.Table:
     axis = plan.noisy_axis
     assert axis is not None
     check_widths(plan)
-    layout = _layout(plan)
-    _check_fineness(layout)
+    counting = _counting(plan)
+    _check_fineness(counting)
     groups = engine.table(group_statement(plan))
     exact = _exact_axes(plan)
     states = math.prod(len(plan.axes[i].cells) for i in exact)
     _check_size(plan, groups.num_rows * states)
-    seen, nulls = _observed(engine.table(range_scan(plan)), plan, layout, groups.num_rows)
+    seen, nulls = _observed(engine.table(range_scan(plan)), plan, counting, groups.num_rows)
     outcomes = _outcomes(plan, plan.axes[axis])
     asked = sorted(plan.query.answered)
     wanted = {i: _targets(plan, i, (*exact, axis)).reshape(states, 1, -1) * outcomes.inside for i in asked}
-    matrix = layout.matrix
-    fit = deconvolve(seen.reshape(-1, layout.intervals), matrix)
+    matrix = counting.matrix
+    fit = deconvolve(seen.reshape(-1, counting.intervals), matrix)
     x = fit.x.reshape(groups.num_rows, states, len(matrix))
-    of_bin = layout.cell
+    of_bin = counting.cell
     null = [i for i, cell in enumerate(plan.axes[axis].cells) if cell.fixed]
     results = {}
     for i, target in wanted.items():
@@ -111,24 +111,24 @@ def _reconstructed(engine: Engine, plan: Plan) -> pa.Table:
             found = np.einsum("gsb,sob->go", x, target[:, :, of_bin])
             results[estimate_name(i)] = found + np.einsum("gs,so->go", nulls, target[:, :, null].sum(axis=2))
     if plan.query.squares:
-        results |= _covariances(plan, fit, matrix, layout, {i: t[:, :, of_bin] for i, t in wanted.items()}, x.shape)
+        results |= _covariances(plan, fit, matrix, counting, {i: t[:, :, of_bin] for i, t in wanted.items()}, x.shape)
     return _table(plan, groups, outcomes, results)
 
 
-def _layout(plan: Plan) -> Layout:
+def _counting(plan: Plan) -> NoisyCounting:
     axis = plan.noisy_axis
     assert axis is not None
-    return plan.axes[axis].layout()
+    return plan.axes[axis].counting()
 
 
-def _check_fineness(layout: Layout) -> None:
+def _check_fineness(counting: NoisyCounting) -> None:
     """Refuse what would fill memory: noise that is very small beside how far the column's numbers reach."""
-    bins = len(layout.bins.edges) - 1
-    if layout.intervals * bins > MAX_CHANCES:
+    bins = len(counting.bins.edges) - 1
+    if counting.intervals * bins > MAX_CHANCES:
         raise Unsupported(
-            f"Unsupported: ranges of {layout.name}, whose noise is so small beside how far its numbers reach "
-            f"that they would be counted in {layout.intervals:,} intervals, for {bins:,} bins; at most {MAX_CHANCES:,} "
-            "of both together are looked at. Ask for sums and averages of it."
+            f"Unsupported: ranges of {counting.name}, whose noise is so small beside how far its numbers reach "
+            f"that they would be counted in {counting.intervals:,} intervals, for {bins:,} bins; at most "
+            f"{MAX_CHANCES:,} of both together are looked at. Ask for sums and averages of it."
         )
 
 
@@ -146,7 +146,7 @@ def _check_size(plan: Plan, fits: int) -> None:
         )
 
 
-def _observed(table: pa.Table, plan: Plan, layout: Layout, groups: int) -> tuple[Array, Array]:
+def _observed(table: pa.Table, plan: Plan, counting: NoisyCounting, groups: int) -> tuple[Array, Array]:
     """Rows by group, exact state and interval; and those that are NULL, by group and state."""
     exact = _exact_axes(plan)
     shape = tuple(len(plan.axes[i].cells) for i in exact)
@@ -156,8 +156,8 @@ def _observed(table: pa.Table, plan: Plan, layout: Layout, groups: int) -> tuple
     interval = np.asarray(table.column(cell_name(len(exact))).to_numpy(), dtype=float)
     rows = table.column(ROWS).to_numpy().astype(float)
     known = ~np.isnan(interval)
-    seen, nulls = np.zeros((groups, math.prod(shape), layout.intervals)), np.zeros((groups, math.prod(shape)))
-    inside = np.clip(interval[known].astype(np.int64), 0, layout.intervals - 1)
+    seen, nulls = np.zeros((groups, math.prod(shape), counting.intervals)), np.zeros((groups, math.prod(shape)))
+    inside = np.clip(interval[known].astype(np.int64), 0, counting.intervals - 1)
     np.add.at(seen, (places[0][known], state[known], inside), rows[known])
     np.add.at(nulls, (places[0][~known], state[~known]), rows[~known])
     return seen, nulls
@@ -188,7 +188,7 @@ def _targets(plan: Plan, total: int, order: Sequence[int]) -> Array:
 
 
 def _covariances(
-    plan: Plan, fit: Smooth, matrix: Array, layout: Layout, wanted: dict[int, Array], shape: tuple[int, ...]
+    plan: Plan, fit: Smooth, matrix: Array, counting: NoisyCounting, wanted: dict[int, Array], shape: tuple[int, ...]
 ) -> dict[str, Array]:
     """Of every pair of totals in each group; exact states are independent of each other, so that theirs add up."""
     numbers = sorted({i for pair in plan.query.squares for i in pair})
@@ -197,7 +197,7 @@ def _covariances(
     for state in range(shape[1]):
         targets = np.concatenate([wanted[i][state] for i in numbers])
         part = Smooth(fit.x.reshape(shape)[:, state], fit.early.reshape(shape)[:, state])
-        found = deconvolution_errors(part, matrix, targets, layout.bins.edges, layout.deviation)
+        found = deconvolution_errors(part, matrix, targets, counting.bins.edges, counting.deviation)
         for one, other in total:
             rows, columns = (numbers.index(i) * outcomes + np.arange(outcomes) for i in (one, other))
             total[one, other] += found[:, rows, columns]

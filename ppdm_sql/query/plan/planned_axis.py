@@ -19,7 +19,7 @@ from sqlglot import exp
 from ppdm_sql.channels.axis import Axis
 from ppdm_sql.channels.cells import EXACT_AXIS, EXACT_CELLS, Cell
 from ppdm_sql.mechanisms.base import PerturbedColumn
-from ppdm_sql.query.plan.layout import Layout
+from ppdm_sql.query.plan.noisy_counting import NoisyCounting
 from ppdm_sql.query.plan.weight import Weight, WeightStyle
 from ppdm_sql.query.understand.scan import conjunction, disjunction, typed
 from ppdm_sql.syntax.parentheses import grouped
@@ -98,7 +98,7 @@ class PlannedAxis(ABC):
         return ()
 
     @property
-    def scarce(self) -> tuple[str, ...]:
+    def may_be_hidden(self) -> tuple[str, ...]:
         """The columns that a row in some cells may fail to show there."""
         return ()
 
@@ -140,7 +140,7 @@ class PlannedAxis(ABC):
         """From the axis's cells to the states of `single_values`, along one place of a tensor."""
         return target
 
-    def layout(self) -> Layout:
+    def counting(self) -> NoisyCounting:
         """How its numbers are counted, where it is a line cut into stretches."""
         self.unasked("how its numbers are counted")
 

@@ -37,11 +37,19 @@ def check_shown(plan: Plan) -> Plan:
     return plan
 
 
+def first_names(names: Sequence[str]) -> str:
+    """Names for a message: the first of them where there are many.
+
+    >>> first_names(["a", "b"]), first_names("abcdefgh")
+    ('a, b', 'a, b, c, d, e and 3 more')
+    """
+    return f"{', '.join(names[:5])} and {len(names) - 5} more" if len(names) > 6 else ", ".join(names)
+
+
 def _refuse(names: Sequence[str], rows: int, expected: float) -> NoReturn:
-    some = f"{', '.join(names[:5])} and {len(names) - 5} more" if len(names) > 6 else ", ".join(names)
     raise Unsupported(
-        f"Unsupported: it asks for {len(names)} perturbed columns at once ({some}). If all {rows:,} rows met these "
-        f"conditions, only {expected:.2g} of them would be expected to show it, and from so few nothing can be told. "
+        f"Unsupported: it asks for {len(names)} perturbed columns at once ({first_names(names)}). If all "
+        f"{rows:,} rows met these conditions, only {expected:.2g} of them would be expected to show it, and from so few nothing can be told. "
         "Ask for fewer at a time, or for wider ranges."
     )
 
@@ -57,4 +65,4 @@ def _log_shown(plan: Plan, formula: Formula) -> float:
 def _names(plan: Plan, formula: Formula) -> Iterator[str]:
     """The perturbed columns that a formula is of."""
     for place in axes_of(formula):
-        yield from plan.axes[place].scarce
+        yield from plan.axes[place].may_be_hidden

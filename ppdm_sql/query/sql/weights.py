@@ -27,6 +27,7 @@ from ppdm_sql.query.plan.formula import (
 )
 from ppdm_sql.query.plan.plan import Plan, PlannedProduct, PlannedTotal
 from ppdm_sql.query.plan.planned_axis import PlannedAxis
+from ppdm_sql.query.plan.seldom_shown import first_names
 from ppdm_sql.query.plan.weight import Weight, WeightStyle
 from ppdm_sql.query.sql.noise_weight import noise_weight
 from ppdm_sql.query.understand.query import Value
@@ -81,10 +82,9 @@ class RowWeights:
         scale = math.prod(1 / retain for retain in retains)
         if scale > DOUBLE_SCALE:
             names = sorted({name for axis in self.plan.axes for name in axis.retentions})
-            some = f"{', '.join(names[:5])} and {len(names) - 5} more" if len(names) > 6 else ", ".join(names)
             raise Unsupported(
-                f"Unsupported: it asks for {len(names)} perturbed columns at once ({some}), so that an estimate would "
-                f"be made of numbers 10^{math.log10(scale):.0f} times as large as itself. Ask for fewer at a time."
+                f"Unsupported: it asks for {len(names)} perturbed columns at once ({first_names(names)}), so that an "
+                f"estimate would be made of numbers 10^{math.log10(scale):.0f} times as large as itself. Ask for fewer at a time."
             )
         return scale
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from ppdm_sql.syntax.file_patterns import PATTERN
 from ppdm_sql.syntax.scopes import with_query
 
 ENDINGS = (".parquet", ".csv", ".tsv", ".txt", ".json", ".jsonl", ".ndjson", ".gz", ".zst")
-PATTERN = "*?["
 
 IsCalled = Callable[[exp.Table, str], bool]
 """Asks the engine whether the columns of what stands in FROM can be named by a name."""

@@ -11,7 +11,7 @@ from ppdm_sql.reconstruct.deconvolution import Bins, chances
 
 
 @dataclass(frozen=True)
-class Layout:
+class NoisyCounting:
     """The intervals in which noisy numbers are counted, and the bins that originals are counted in.
 
     `name` is that of the column, `deviation` that of its noise, `cell` has the axis's cell of each bin.
