@@ -49,7 +49,8 @@ def first_names(names: Sequence[str]) -> str:
 def _refuse(names: Sequence[str], rows: int, expected: float) -> NoReturn:
     raise Unsupported(
         f"Unsupported: it asks for {len(names)} perturbed columns at once ({first_names(names)}). If all "
-        f"{rows:,} rows met these conditions, only {expected:.2g} of them would be expected to show it, and from so few nothing can be told. "
+        f"{rows:,} rows met these conditions, only {expected:.2g} of them would be expected to show it, "
+        f"and from so few nothing can be told. "
         "Ask for fewer at a time, or for wider ranges."
     )
 

@@ -84,7 +84,8 @@ class RowWeights:
             names = sorted({name for axis in self.plan.axes for name in axis.retentions})
             raise Unsupported(
                 f"Unsupported: it asks for {len(names)} perturbed columns at once ({first_names(names)}), so that an "
-                f"estimate would be made of numbers 10^{math.log10(scale):.0f} times as large as itself. Ask for fewer at a time."
+                f"estimate would be made of numbers 10^{math.log10(scale):.0f} times as large as itself. "
+                "Ask for fewer at a time."
             )
         return scale
 
